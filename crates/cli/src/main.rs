@@ -1,0 +1,2 @@
+//! The `quietcontext` binary.
+fn main() {}
