@@ -1,1 +1,30 @@
-//! Placeholder.
+//! A URL to clean text, safely: address guard, HTTP client, charset, HTML to Markdown.
+//!
+//! The one entry point is [`Fetcher::fetch`]. Nothing here touches the disk, a process or the
+//! environment; building a [`Fetcher`] opens nothing, the HTTP client is made on the first use.
+//!
+//! Rules that hold for every fetch:
+//!
+//! 1. A URL is parsed once, by the WHATWG parser of the `url` crate, and only its result is used.
+//! 2. Every address a name resolves to is classified by [`guard`]; one refused address refuses
+//!    the name. The connection is made to a checked address, and the peer is compared afterwards.
+//! 3. Redirects are followed by hand, and each hop is a new URL for rules 1 and 2.
+//! 4. Time, wire bytes, unpacked bytes, headers, HTML nodes and HTML depth are bounded.
+
+mod client;
+mod config;
+mod decode;
+mod error;
+pub mod guard;
+mod html;
+mod page;
+mod resolve;
+
+pub use client::Fetcher;
+pub use config::{FetchConfig, HostPort, Limits, Mode};
+pub use error::{FetchError, Step};
+pub use guard::parse_url;
+pub use html::{Markdown, html_to_markdown};
+pub use page::{Outcome, Page, PageKind, Request, Validators};
+pub use resolve::{Resolve, Resolving, SystemResolver};
+pub use url::Url;

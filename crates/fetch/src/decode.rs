@@ -1,0 +1,1 @@
+//! Bytes to text: which charset, and whether it was declared or guessed.
