@@ -1,1 +1,29 @@
-//! Placeholder.
+//! Runs one program at a time: language table, staging, launch, capture to disk, deadline, kill.
+//!
+//! Everything here blocks: one call is one thread, the caller's, which starts the program and then
+//! polls its pipes, its supervisor and the cancel signal with the deadline as time-out. The crate
+//! reads no environment and knows no home directory; what a program may see comes in through
+//! [`ExecConfig`]. Nothing is global: an [`Executor`] owns all there is, and building one touches
+//! nothing.
+//!
+//! One program's way through: [`Executor::run`] looks up the runtime, stages the program in a
+//! private directory, plans the command lines, launches each under a supervisor that outlives
+//! nothing and lets nothing outlive it, captures both pipes, and removes the directory.
+
+mod cancel;
+mod error;
+mod executor;
+mod job;
+mod language;
+mod request;
+mod runtime;
+mod spool;
+
+pub use cancel::Cancel;
+pub use error::ExecError;
+pub use executor::{ExecConfig, Executor};
+pub use job::Job;
+pub use language::{LANGUAGES, Language, LanguageRow};
+pub use request::{Exit, Input, Program, Run, RunRequest, Streams};
+pub use runtime::Runtime;
+pub use spool::{MEMORY_LIMIT_BYTES, Spool};
