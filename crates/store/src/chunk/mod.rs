@@ -11,6 +11,16 @@ pub(crate) const MAX_SECTION_BYTES: usize = 2_048;
 pub enum ContentKind {
     /// Output of a program: blocks.
     Log,
+    /// Comma-separated values, by record.
+    Csv,
+    /// One JSON value a line.
+    Ndjson,
+    /// JSON by key path.
+    Json,
+    /// Markdown by heading.
+    Markdown,
+    /// HTML by heading.
+    Html,
     /// Anything else: paragraphs.
     Plain,
 }
@@ -40,13 +50,28 @@ impl ContentKind {
     pub fn name(self) -> &'static str {
         match self {
             ContentKind::Log => "log",
+            ContentKind::Csv => "csv",
+            ContentKind::Ndjson => "ndjson",
+            ContentKind::Json => "json",
+            ContentKind::Markdown => "markdown",
+            ContentKind::Html => "html",
             ContentKind::Plain => "plain",
         }
     }
 
     /// The kind with that stored name.
     pub fn parse(name: &str) -> Option<ContentKind> {
-        [ContentKind::Log, ContentKind::Plain].into_iter().find(|kind| kind.name() == name)
+        [
+            ContentKind::Log,
+            ContentKind::Csv,
+            ContentKind::Ndjson,
+            ContentKind::Json,
+            ContentKind::Markdown,
+            ContentKind::Html,
+            ContentKind::Plain,
+        ]
+        .into_iter()
+        .find(|kind| kind.name() == name)
     }
 }
 
@@ -61,25 +86,27 @@ pub(crate) struct Section {
     pub(crate) lines: Range<u64>,
 }
 
-/// What a window of a larger document needs to know about the rest.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Context<'a> {
-    /// The first line of the document, when the window does not begin with it.
-    pub(crate) header: Option<&'a str>,
+/// What the next window of a larger document needs to know about the windows before it.
+///
+/// Start with the default, keep one for a document, pass it to each call in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Context {
+    /// The header line of a CSV file; the first window sets it unless the caller did.
+    pub(crate) header: Option<String>,
 }
 
 /// Cuts a whole text. Sections tile it, are at most [`MAX_SECTION_BYTES`] long, and end at
 /// character borders; an empty text has none.
 pub(crate) fn sections(kind: ContentKind, name: Option<&str>, text: &str) -> Vec<Section> {
-    sections_with(kind, name, text, Context::default())
+    sections_with(kind, name, text, &mut Context::default())
 }
 
-/// Cuts one window of a larger text.
+/// Cuts one window of a larger text. Bytes and lines count from the start of the window.
 pub(crate) fn sections_with(
     _kind: ContentKind,
     _name: Option<&str>,
     text: &str,
-    _context: Context<'_>,
+    _context: &mut Context,
 ) -> Vec<Section> {
     let mut sections = Vec::new();
     let (mut start, mut line) = (0, 1);
