@@ -1,171 +1,34 @@
 //! Full-text search: what is asked, what is found, and the tables it needs.
+//!
+//! One search: `query` takes the text apart, `typo` repairs words the store does not know (asking
+//! the vocabulary in `lexicon`), `candidates` finds the chunks worth reading, `features` reads them,
+//! `rank` turns what was seen into a score, `select` decides what is shown, `snippet` cuts the
+//! preview. `tokens` and `porter` say what a word is, for stored text and queries alike.
 
-use std::sync::Arc;
-use std::time::Instant;
+mod lexicon;
+mod porter;
+mod query;
+mod tables;
+mod tokens;
+mod types;
+mod typo;
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 
 use crate::Result;
-use crate::chunk::Kind;
-use crate::document::{DocumentInfo, FileStamp, Origin};
-use crate::ids::{ChunkId, ChunkRange, DocumentId};
-use crate::store::ChunkText;
 
-/// Where to search.
-#[derive(Clone, Copy, Debug)]
-pub enum Scope<'a> {
-    /// Everywhere.
-    All,
-    /// An exact label, a prefix ending in `*`, or a part of a path.
-    Source(&'a str),
-    /// These documents.
-    Documents(&'a [DocumentId]),
-}
+pub(crate) use lexicon::Memory;
+pub(crate) use tables::{SCHEMA, index, purge_terms, unindex};
+pub(crate) use types::{ChunkTexts, IndexRow, ScopedDocument};
+pub use types::{Found, Hit, Query, Scope, Verdict};
 
-/// What is asked.
-#[derive(Clone, Copy, Debug)]
-pub struct Query<'a> {
-    /// Any string at all.
-    pub text: &'a str,
-    /// The most hits wanted.
-    pub limit: usize,
-    /// Where to search.
-    pub scope: Scope<'a>,
-    /// Only code, or only prose.
-    pub kind: Option<Kind>,
-    /// When to stop and answer with what there is.
-    pub deadline: Option<Instant>,
-}
-
-/// How good the best hit is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It covers at least half of what was asked, weighted by rarity.
-    Good,
-    /// It covers less; at most one hit is given.
-    Weak,
-    /// Nothing matches.
-    NoMatch,
-    /// The scope holds no text.
-    NothingToSearch,
-}
-
-/// One chunk that was found.
-#[derive(Clone, Debug)]
-pub struct Hit {
-    /// The chunk.
-    pub chunk: ChunkId,
-    /// Its document.
-    pub document: DocumentId,
-    /// Its title.
-    pub title: String,
-    /// The label of its document.
-    pub source: String,
-    /// Other labels with identical text.
-    pub also: Vec<String>,
-    /// First and last line, from 1.
-    pub lines: (u64, u64),
-    /// Larger is better; comparable within one answer.
-    pub score: f64,
-    /// At most 600 characters of its text around the rarest matched lines.
-    pub snippet: String,
-    /// Where the document came from.
-    pub origin: Origin,
-    /// The path of its file.
-    pub path: Option<String>,
-    /// The state of its file when it was read.
-    pub stamp: Option<FileStamp>,
-}
-
-/// What was found.
-#[derive(Clone, Debug)]
-pub struct Found {
-    /// Best first; no chunk twice.
-    pub hits: Vec<Hit>,
-    /// How good the best one is.
-    pub verdict: Verdict,
-    /// What could not be searched before the deadline, if anything.
-    pub incomplete: Option<String>,
-}
-
-/// One chunk on its way into the full-text tables.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct IndexRow<'a> {
-    /// The chunk's number: the row id.
-    pub(crate) id: u64,
-    /// Its title.
-    pub(crate) title: &'a str,
-    /// Its text.
-    pub(crate) body: &'a str,
-    /// The path of its document, else its label.
-    pub(crate) path: &'a str,
-}
-
-/// A document a scope includes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ScopedDocument {
-    /// The document.
-    pub(crate) document: DocumentId,
-    /// Its chunks.
-    pub(crate) range: ChunkRange,
-    /// What it is.
-    pub(crate) kind: Kind,
-}
-
-/// What search may ask the core about chunks. Every answer is about live documents only: full-text
-/// rows of removed documents may linger for a moment, and `chunk` answers `None` for them.
-pub(crate) trait ChunkTexts {
-    /// A chunk's title, text and place; decoded blocks are cached.
-    fn chunk(&self, id: ChunkId) -> Result<Option<ChunkText>>;
-    /// A document's facts; cached for the length of one search.
-    fn document(&self, id: DocumentId) -> Result<Option<Arc<DocumentInfo>>>;
-    /// The documents with text in a scope, by chunk number; `None` for [`Scope::All`].
-    fn scope(&self, scope: &Scope<'_>) -> Result<Option<Vec<ScopedDocument>>>;
-    /// Whether there is any text at all.
-    fn is_empty(&self) -> Result<bool>;
-    /// Chunks in a scope that have no full-text rows yet: these must be scanned.
-    fn unindexed(&self, scope: &Scope<'_>) -> Result<Vec<ChunkRange>>;
-}
-
-/// The tables of full-text search.
-pub(crate) const SCHEMA: &str = "
-CREATE VIRTUAL TABLE words USING fts5(title, body, path, content='', contentless_delete=1,
-    tokenize='porter unicode61');
-";
-
-/// Adds the full-text rows of chunks, in ascending order of number.
-pub(crate) fn index(transaction: &Transaction<'_>, rows: &[IndexRow<'_>]) -> rusqlite::Result<()> {
-    let mut insert = transaction
-        .prepare_cached("INSERT INTO words(rowid, title, body, path) VALUES (?1, ?2, ?3, ?4)")?;
-    for row in rows {
-        insert.execute((row.id as i64, row.title, row.body, row.path))?;
-    }
-    Ok(())
-}
-
-/// Removes the full-text rows of the chunks `first..=last`; numbers without a row are legal.
-pub(crate) fn unindex(
-    transaction: &Transaction<'_>,
-    first: u64,
-    last: u64,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached("DELETE FROM words WHERE rowid BETWEEN ?1 AND ?2")?
-        .execute((first as i64, last as i64))?;
-    Ok(())
-}
-
-/// Answers a query.
+/// Answers a query. `memory` is what searches of this store keep between calls (the vocabulary);
+/// the store holds one and hands it to each search.
 pub(crate) fn search(
     _connection: &Connection,
     _texts: &dyn ChunkTexts,
+    _memory: &Memory,
     _query: &Query<'_>,
 ) -> Result<Found> {
     Ok(Found { hits: Vec::new(), verdict: Verdict::NoMatch, incomplete: None })
-}
-
-/// Leaves no trace of removed words in the full-text tables.
-pub(crate) fn purge_terms(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-    transaction.execute("INSERT INTO words(words) VALUES ('optimize')", ())?;
-    Ok(())
 }

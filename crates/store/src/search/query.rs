@@ -1,0 +1,308 @@
+//! Takes a query apart: terms, quoted phrases, identifier-like words. Any string is legal.
+
+use std::collections::HashSet;
+
+use super::porter::stem_of;
+use super::tokens::{Run, fold, pairs, parts, runs};
+
+/// What a term is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TermKind {
+    /// A word as it was typed.
+    Word,
+    /// A part of an identifier.
+    Part,
+    /// An identifier without its separators.
+    Joined,
+    /// A pair of CJK characters, or one alone.
+    Cjk,
+}
+
+/// One of the forms under which a term is looked for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Alternative {
+    /// The stem, as the engine stores it.
+    pub(super) stem: String,
+    /// Its worth: 1 for the term itself, less for a repair.
+    pub(super) weight: f64,
+}
+
+/// One thing the query asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Term {
+    /// The word, folded.
+    pub(super) text: String,
+    /// What it is.
+    pub(super) kind: TermKind,
+    /// Its forms; its own stem first.
+    pub(super) forms: Vec<Alternative>,
+    /// Rarity: the logarithm of how few chunks have it. Filled in when the store was asked.
+    pub(super) rarity: f64,
+}
+
+impl Term {
+    fn new(text: String, kind: TermKind) -> Self {
+        let stem = if kind == TermKind::Cjk { text.clone() } else { stem_of(&text) };
+        Term { text, kind, forms: vec![Alternative { stem, weight: 1.0 }], rarity: 0.0 }
+    }
+
+    /// Joined forms stand beside their parts: they add to a score and never to what was asked.
+    pub(super) fn counts(&self) -> bool {
+        self.kind != TermKind::Joined
+    }
+}
+
+/// A query, taken apart.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Request {
+    /// What it asks for, in order.
+    pub(super) terms: Vec<Term>,
+    /// Its words as typed, without stop words unless there is nothing else.
+    pub(super) words: Vec<String>,
+    /// The whole query, folded, blanks collapsed, outer quotes gone.
+    pub(super) whole: String,
+    /// Quoted text, folded, blanks collapsed.
+    pub(super) phrases: Vec<String>,
+    /// Words that look like an identifier, path, flag, code or version, folded.
+    pub(super) exact: Vec<String>,
+    /// Names a definition of which would be the best answer, joined and folded.
+    pub(super) names: Vec<String>,
+}
+
+impl Request {
+    pub(super) fn parse(text: &str) -> Request {
+        let typed = words(text);
+        let hinted = typed.len() > 1 && is_identifier_like(text);
+        let words: Vec<String> = if typed.iter().all(|word| is_stop(&fold(word))) {
+            typed
+        } else {
+            typed.into_iter().filter(|word| !is_stop(&fold(word))).collect()
+        };
+        let mut terms = Terms::default();
+        for word in words.iter().filter(|word| !(hinted && is_hint(&fold(word)))) {
+            terms.add(word);
+        }
+        let terms = terms.found;
+        let plain = terms.iter().all(|term| term.kind == TermKind::Word);
+        let mut names: Vec<String> = terms
+            .iter()
+            .filter(|term| term.kind == TermKind::Joined)
+            .map(|term| term.text.clone())
+            .collect();
+        if names.is_empty() && plain && (2..=5).contains(&terms.len()) {
+            names.push(terms.iter().map(|term| term.text.as_str()).collect());
+        }
+        Request {
+            whole: collapse(&fold(text.trim().trim_matches('"'))),
+            phrases: phrases(text),
+            exact: words.iter().filter(|word| is_exact(word)).map(|word| fold(word)).collect(),
+            names,
+            terms,
+            words,
+        }
+    }
+
+    /// What a searcher means word by word: everything but joined forms.
+    pub(super) fn asked(&self) -> impl Iterator<Item = &Term> {
+        self.terms.iter().filter(|term| term.counts())
+    }
+}
+
+#[derive(Default)]
+struct Terms {
+    found: Vec<Term>,
+    seen: HashSet<String>,
+}
+
+impl Terms {
+    fn push(&mut self, text: String, kind: TermKind) {
+        if !text.is_empty() && self.seen.insert(text.clone()) {
+            self.found.push(Term::new(text, kind));
+        }
+    }
+
+    fn add(&mut self, word: &str) {
+        for (_, run) in runs(word) {
+            match run {
+                Run::Cjk(run) if run.chars().nth(1).is_none() => {
+                    self.push(run.to_owned(), TermKind::Cjk);
+                }
+                Run::Cjk(run) => {
+                    let mut found = Vec::new();
+                    pairs(run, &mut |pair| found.push(pair.to_owned()));
+                    // The single character at the end is an aid of the index, not a thing asked for.
+                    found.pop();
+                    found.into_iter().for_each(|pair| self.push(pair, TermKind::Cjk));
+                }
+                Run::Word(run) => self.word(run),
+            }
+        }
+    }
+
+    fn word(&mut self, run: &str) {
+        let run = run.get(..run.floor_char_boundary(64)).unwrap_or(run);
+        let parts = parts(run);
+        if parts.len() < 2 {
+            self.push(fold(run.trim_matches('_')), TermKind::Word);
+            return;
+        }
+        self.push(fold(&parts.concat()), TermKind::Joined);
+        for part in parts {
+            let part = fold(part);
+            if !is_stop(&part) {
+                self.push(part, TermKind::Part);
+            }
+        }
+    }
+}
+
+/// The words of a query between blanks, once each, without brackets and quotes.
+fn words(text: &str) -> Vec<String> {
+    let mut seen = HashSet::new();
+    text.split(|c: char| c.is_whitespace() || c.is_control() || "'\"(){}[]*:^~`".contains(c))
+        .filter(|word| runs(word).next().is_some() && seen.insert(*word))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Blanks of any kind and number become one space.
+pub(super) fn collapse(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+fn phrases(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once('"')
+        && let Some((quoted, after)) = after.split_once('"')
+    {
+        if runs(quoted).next().is_some() {
+            found.push(collapse(&fold(quoted)));
+        }
+        rest = after;
+    }
+    found
+}
+
+/// `camelCase` or `snake_case` somewhere.
+fn is_identifier_like(text: &str) -> bool {
+    text.contains('_')
+        || text
+            .as_bytes()
+            .windows(2)
+            .any(|w| w[0].is_ascii_lowercase() && w[1].is_ascii_uppercase())
+}
+
+/// A word that must stand in the text as it was typed: it has parts, digits beside letters, or
+/// punctuation inside.
+fn is_exact(word: &str) -> bool {
+    let letters: Vec<char> = word.chars().collect();
+    let mixed = letters.windows(2).any(|pair| match (pair[0], pair[1]) {
+        (a, b) if a.is_ascii_alphabetic() && b.is_ascii_digit() => true,
+        (a, b) if a.is_ascii_digit() && b.is_ascii_alphabetic() => true,
+        ('.' | '/' | '-' | '\\' | '@' | '#', b) => b == '_' || b.is_alphanumeric(),
+        _ => false,
+    });
+    mixed || runs(word).any(|(_, run)| matches!(run, Run::Word(run) if parts(run).len() > 1))
+}
+
+/// Words beside an identifier that say what is wanted of it.
+fn is_hint(word: &str) -> bool {
+    matches!(
+        word,
+        "definition"
+            | "defined"
+            | "implementation"
+            | "declared"
+            | "function"
+            | "class"
+            | "struct"
+            | "method"
+    )
+}
+
+pub(super) fn is_stop(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// Words that say nothing about a text, sorted.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "been", "being", "both", "but", "by", "can", "cant", "could", "did", "do", "does", "doesnt",
+    "done", "dont", "each", "find", "for", "from", "get", "good", "got", "had", "has", "have",
+    "her", "here", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let", "like",
+    "make", "many", "may", "me", "more", "most", "much", "my", "need", "new", "no", "not", "now",
+    "of", "old", "on", "one", "only", "or", "other", "our", "out", "over", "please", "same", "say",
+    "see", "she", "should", "show", "so", "some", "still", "such", "take", "than", "that", "the",
+    "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too",
+    "up", "us", "use", "used", "using", "very", "want", "was", "way", "we", "were", "what", "when",
+    "where", "which", "while", "who", "why", "will", "with", "would", "year", "you", "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<(String, TermKind)> {
+        Request::parse(text).terms.into_iter().map(|term| (term.text, term.kind)).collect()
+    }
+
+    fn texts(text: &str) -> Vec<String> {
+        terms(text).into_iter().map(|(text, _)| text).collect()
+    }
+
+    #[test]
+    fn stop_words_are_sorted() {
+        assert!(STOP_WORDS.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+
+    #[test]
+    fn identifiers_give_their_joined_form_and_parts() {
+        for text in ["parseHumanSize", "parse_human_size", "ParseHumanSize"] {
+            assert_eq!(texts(text), ["parsehumansize", "parse", "human", "size"], "{text}");
+        }
+        assert_eq!(texts("HTTPServer2"), ["httpserver2", "http", "server", "2"]);
+        assert_eq!(texts("3f9c0de12b"), ["3f9c0de12b"]);
+    }
+
+    #[test]
+    fn stop_words_go_unless_nothing_else_is_there() {
+        assert_eq!(texts("how do I configure the cache?"), ["configure", "cache"]);
+        assert_eq!(texts("to be or not to be"), ["to", "be", "or", "not"]);
+    }
+
+    #[test]
+    fn cjk_becomes_pairs_and_latin_glued_to_it_is_split() {
+        assert_eq!(texts("用户身份"), ["用户", "户身", "身份"]);
+        assert_eq!(texts("Rust语言"), ["rust", "语言"]);
+        assert_eq!(texts("猫"), ["猫"]);
+    }
+
+    #[test]
+    fn hints_beside_an_identifier_are_not_terms() {
+        assert_eq!(texts("apply_secrets definition"), ["applysecrets", "apply", "secrets"]);
+        assert_eq!(texts("class definition"), ["class", "definition"]);
+    }
+
+    #[test]
+    fn punctuation_alone_asks_for_nothing() {
+        for text in ["", "   ", "\"", "^", "*", "%", "\0", "()", "\"\"", "-", "…"] {
+            assert!(terms(text).is_empty(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn phrases_and_exact_words() {
+        let request =
+            Request::parse("find \"--error-on-warnings\" in src/main.rs or DEC-0054 \"a  B\"");
+        assert_eq!(request.phrases, ["--error-on-warnings", "a b"]);
+        assert_eq!(request.exact, ["--error-on-warnings", "src/main.rs", "dec-0054"]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Repairs words the store does not know: the nearest known ones, by edits.
+
+use super::lexicon::Lexicon;
+
+/// A known word near an unknown one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Repair {
+    /// The known word.
+    pub(super) word: String,
+    /// Its worth as a stand-in, below 1.
+    pub(super) weight: f64,
+}
+
+/// Edits that a word of some letters may have.
+fn allowance(letters: usize) -> usize {
+    match letters {
+        0..=4 => 1,
+        5..=9 => 2,
+        _ => 3,
+    }
+}
+
+/// Up to three known words at the smallest distance from `word`. `frequency` tells in how many
+/// chunks a word stands; it is asked for a few words only.
+pub(super) fn repairs(
+    lexicon: &Lexicon,
+    word: &str,
+    mut frequency: impl FnMut(&str) -> rusqlite::Result<u64>,
+) -> rusqlite::Result<Vec<Repair>> {
+    let wanted: Vec<char> = word.chars().collect();
+    let mut most = allowance(wanted.len());
+    let mut near: Vec<(usize, bool, &str)> = Vec::new();
+    let mut distance = Distance::default();
+    // Bytes, not letters: a letter outside ASCII has up to four bytes.
+    let reach = if word.is_ascii() { most } else { most * 3 };
+    for length in word.len().saturating_sub(reach).max(3)..=word.len() + reach {
+        for known in lexicon.of_length(length) {
+            if !may_be_near(word.as_bytes(), known.as_bytes(), most) {
+                continue;
+            }
+            if let Some(edits) = distance.between(&wanted, known, most) {
+                let same_start = known.chars().next() == wanted.first().copied();
+                near.push((edits, same_start, known));
+                // Only the nearest count.
+                most = most.min(edits.max(1));
+            }
+        }
+    }
+    let Some(nearest) = near.iter().map(|(edits, ..)| *edits).min() else { return Ok(Vec::new()) };
+    near.retain(|(edits, ..)| *edits == nearest);
+    near.sort_by_key(|(_, same_start, known)| (!same_start, known.len().abs_diff(word.len())));
+    near.truncate(24);
+    let mut ranked = Vec::new();
+    for (_, same_start, known) in near {
+        let chunks = frequency(known)?;
+        if chunks > 0 {
+            let bonus = if same_start { 0.15 } else { 0.0 };
+            ranked.push((0.12 * (1.0 + chunks as f64).log10() + bonus, known));
+        }
+    }
+    ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    let weight = if nearest == 0 { 1.0 } else { 0.85 / nearest as f64 };
+    Ok(ranked
+        .into_iter()
+        .take(3)
+        .map(|(_, known)| Repair { word: known.to_owned(), weight })
+        .collect())
+}
+
+/// A quick no for most words: neither end of the first two letters fits, or too many letters differ.
+fn may_be_near(word: &[u8], known: &[u8], most: usize) -> bool {
+    let start = known.first() == word.first()
+        || known.get(1) == word.get(1)
+        || known.get(1) == word.first()
+        || known.first() == word.get(1);
+    start && (letters(word) ^ letters(known)).count_ones() as usize <= 2 * most
+}
+
+/// Which letters occur, one bit each.
+fn letters(word: &[u8]) -> u64 {
+    word.iter().fold(0, |set, byte| set | 1 << (byte & 63))
+}
+
+/// Damerau-Levenshtein distance (optimal string alignment: a swap of neighbours is one edit).
+#[derive(Default)]
+struct Distance {
+    rows: [Vec<usize>; 3],
+    other: Vec<char>,
+}
+
+impl Distance {
+    /// The number of edits between two words, or `None` when it is above `most`.
+    fn between(&mut self, word: &[char], other: &str, most: usize) -> Option<usize> {
+        self.other.clear();
+        self.other.extend(other.chars());
+        if word.len().abs_diff(self.other.len()) > most {
+            return None;
+        }
+        let [before, last, now] = &mut self.rows;
+        last.clear();
+        last.extend(0..=self.other.len());
+        for (i, letter) in word.iter().enumerate() {
+            now.clear();
+            now.push(i + 1);
+            let mut least = i + 1;
+            for (j, known) in self.other.iter().enumerate() {
+                let mut edits =
+                    (last[j + 1] + 1).min(now[j] + 1).min(last[j] + usize::from(letter != known));
+                if i > 0 && j > 0 && *letter == self.other[j - 1] && word[i - 1] == *known {
+                    edits = edits.min(before[j - 1] + 1);
+                }
+                now.push(edits);
+                least = least.min(edits);
+            }
+            if least > most {
+                return None;
+            }
+            std::mem::swap(before, last);
+            std::mem::swap(last, now);
+        }
+        last.last().copied().filter(|edits| *edits <= most)
+    }
+}
