@@ -1,13 +1,44 @@
-//! The fetch itself: check, dial, follow, read, decode, convert.
+//! One fetch from URL to page: check, dial, follow by hand, read, hand over to [`content`].
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    future::Future,
+    io::ErrorKind,
+    net::{IpAddr, SocketAddr},
+    sync::{Arc, atomic::AtomicBool},
+    time::{Duration, Instant, SystemTime},
+};
 
-use crate::{FetchConfig, FetchError, Outcome, Request, Resolve};
+use reqwest::{
+    Client, Response, StatusCode,
+    header::{self, HeaderMap, HeaderName},
+};
+use tokio::{sync::Semaphore, time::timeout_at};
+use url::{Host, Url};
+
+use crate::{
+    FetchConfig, FetchError, Outcome, Request, Resolve, Step, Validators,
+    body::{ACCEPT_ENCODING, Decoder},
+    connect::{self, Dialer, Pin},
+    content::{self, Answer},
+    guard::{self, Target},
+    html::Budget,
+    retry_after,
+};
+
+/// Markdown first: servers that have it save the conversion.
+const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, \
+                      text/plain;q=0.8, application/json;q=0.8, */*;q=0.5";
+
+/// Bodies above this are converted one at a time: their trees are what costs memory.
+const LARGE_BODY: usize = 1 << 20;
 
 /// Fetches URLs. Cheap to build, opens nothing before the first fetch; shared in an [`Arc`].
 pub struct Fetcher {
     config: FetchConfig,
     resolver: Arc<dyn Resolve>,
+    dialer: Dialer,
+    large: Arc<Semaphore>,
 }
 
 impl fmt::Debug for Fetcher {
@@ -19,13 +50,277 @@ impl fmt::Debug for Fetcher {
 impl Fetcher {
     /// A fetcher that asks `resolver` for addresses.
     pub fn new(config: FetchConfig, resolver: Arc<dyn Resolve>) -> Self {
-        Self { config, resolver }
+        let dialer = Dialer::new(config.extra_roots.clone());
+        Self { config, resolver, dialer, large: Arc::new(Semaphore::new(1)) }
     }
 
-    /// Fetches one URL and gives its text. Dropping the future cancels the fetch.
-    #[expect(clippy::unused_async, reason = "the signature is final, the body is on its way")]
+    /// Fetches one URL and gives its text; needs a tokio runtime with time and I/O. Dropping the
+    /// future cancels the fetch.
     pub async fn fetch(&self, request: &Request<'_>) -> Result<Outcome, FetchError> {
-        let _ = (request, &self.resolver);
-        Err(FetchError::Off)
+        let url = guard::parse_url(request.url)?;
+        let deadline = request.deadline.min(Instant::now() + self.config.limits.total);
+        let target = url.host_str().unwrap_or_default().chars().take(100).collect();
+        match timeout_at(deadline.into(), self.follow(url, request.validators.as_ref())).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(FetchError::Timeout { target, step: Step::Deadline }),
+        }
     }
+
+    /// All hops of one fetch.
+    async fn follow(
+        &self,
+        first: Url,
+        validators: Option<&Validators>,
+    ) -> Result<Outcome, FetchError> {
+        let limits = &self.config.limits;
+        let mut url = first.clone();
+        let mut seen = vec![first.clone()];
+        let mut retry = true;
+        loop {
+            let hop = self.hop(&url, validators, &mut retry).await;
+            let (response, target) = hop.map_err(|error| match error {
+                FetchError::Refused { target, reason, remedy } if seen.len() > 1 => {
+                    let reason = format!("{reason} (redirected there)");
+                    FetchError::Refused { target, reason, remedy }
+                }
+                error => error,
+            })?;
+            let status = response.status();
+            if status == StatusCode::NOT_MODIFIED && validators.is_some() {
+                return Ok(Outcome::NotModified { final_url: url.into() });
+            }
+            if let Some(next) = redirect(&url, &response)? {
+                if seen.contains(&next) {
+                    return Err(FetchError::Redirect { what: "it goes in a circle".to_owned() });
+                }
+                if seen.len() > limits.redirects as usize {
+                    let what = format!("more than {} in a row", limits.redirects);
+                    return Err(FetchError::Redirect { what });
+                }
+                seen.push(next.clone());
+                url = next;
+                continue;
+            }
+            let empty = matches!(status.as_u16(), 204..=206);
+            if !status.is_success() || empty {
+                return Ok(Outcome::Status {
+                    code: status.as_u16(),
+                    reason: status.canonical_reason().unwrap_or("unknown status"),
+                    final_url: url.into(),
+                    retry_after: retry_after::read(response.headers(), SystemTime::now()),
+                });
+            }
+            return self.page(first, url, response, &target).await;
+        }
+    }
+
+    /// One hop: both checks of the guard, then the request, asked twice at most.
+    async fn hop(
+        &self,
+        url: &Url,
+        validators: Option<&Validators>,
+        retry: &mut bool,
+    ) -> Result<(Response, Target), FetchError> {
+        let limits = &self.config.limits;
+        let target = Target::check(url, &self.config)?;
+        let mut addresses = Vec::new();
+        for address in self.addresses(&target).await? {
+            target.check_address(address)?;
+            addresses.push(SocketAddr::new(address, target.port));
+        }
+        let pin = Pin { target: target.clone(), https: url.scheme() == "https", addresses };
+        let client = self.dialer.client(pin.clone(), limits).await?;
+        let response = loop {
+            let sent =
+                within(limits.headers, &target, Step::Headers, send(&client, url, validators));
+            let (pause, outcome) = match sent.await? {
+                Err(error) => {
+                    let fault = connect::fault(error, &target, limits);
+                    (fault.again.then_some(Duration::ZERO), Err(fault.error))
+                }
+                Ok(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE => {
+                    let asked = retry_after::read(response.headers(), SystemTime::now());
+                    let pause = asked.unwrap_or(limits.retry_pause / 2);
+                    (Some(pause).filter(|pause| *pause <= limits.retry_pause), Ok(response))
+                }
+                Ok(response) => (None, Ok(response)),
+            };
+            match pause {
+                Some(pause) if *retry => {
+                    *retry = false;
+                    tokio::time::sleep(pause).await;
+                }
+                _ => break outcome?,
+            }
+        };
+        // The client had no other addresses; this would catch a client that found one anyway.
+        if !response.remote_addr().is_some_and(|peer| pin.addresses.contains(&peer)) {
+            return Err(FetchError::Refused {
+                target: target.to_string(),
+                reason: "answered from an address that was not checked".to_owned(),
+                remedy: None,
+            });
+        }
+        let head: usize =
+            response.headers().iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        if head as u64 > limits.header_bytes {
+            return Err(FetchError::TooLarge {
+                what: "response header",
+                limit: limits.header_bytes,
+            });
+        }
+        Ok((response, target))
+    }
+
+    /// All addresses of a host: the literal itself, or what the resolver says, asked once.
+    async fn addresses(&self, target: &Target) -> Result<Vec<IpAddr>, FetchError> {
+        let name = match &target.host {
+            Host::Ipv4(address) => return Ok(vec![IpAddr::V4(*address)]),
+            Host::Ipv6(address) => return Ok(vec![IpAddr::V6(*address)]),
+            Host::Domain(name) => name,
+        };
+        let limit = self.config.limits.resolve;
+        let found = within(limit, target, Step::Resolve, self.resolver.resolve(name)).await?;
+        let host = target.to_string();
+        match found {
+            Ok(addresses) if addresses.is_empty() => Err(FetchError::Dns { host, source: None }),
+            Ok(addresses) => Ok(addresses),
+            Err(error) => Err(FetchError::Dns { host, source: Some(error) }),
+        }
+    }
+
+    /// Reads the body of a 2xx answer and converts it.
+    async fn page(
+        &self,
+        first: Url,
+        url: Url,
+        mut response: Response,
+        target: &Target,
+    ) -> Result<Outcome, FetchError> {
+        let limits = &self.config.limits;
+        let headers = response.headers();
+        let content_type = text(headers, header::CONTENT_TYPE).unwrap_or_default();
+        content::refuse_by_type(&content_type)?;
+        let etag = text(headers, header::ETAG);
+        let last_modified = text(headers, header::LAST_MODIFIED);
+        let coding = text(headers, header::CONTENT_ENCODING).unwrap_or_default();
+        let broken = |what: &str| FetchError::Broken {
+            target: target.to_string(),
+            what: what.to_owned(),
+            source: None,
+        };
+        let mut decoder = Decoder::new(&coding, limits.body_bytes)
+            .map_err(|_| broken("its content coding is not one that was asked for"))?;
+        let too_large = FetchError::TooLarge { what: "body", limit: limits.wire_bytes };
+        if response.content_length().is_some_and(|length| length > limits.wire_bytes) {
+            return Err(too_large);
+        }
+        let mut wire_bytes = 0;
+        while let Some(piece) = within(limits.idle, target, Step::Body, response.chunk())
+            .await?
+            .map_err(|error| connect::fault(error, target, limits).error)?
+        {
+            wire_bytes += piece.len() as u64;
+            if wire_bytes > limits.wire_bytes {
+                return Err(too_large);
+            }
+            decoder.push(&piece).map_err(|error| match error.kind() {
+                ErrorKind::FileTooLarge => {
+                    FetchError::TooLarge { what: "unpacked body", limit: limits.body_bytes }
+                }
+                _ => broken("its compressed body is damaged"),
+            })?;
+        }
+        let body = decoder.finish().map_err(|error| match error.kind() {
+            ErrorKind::FileTooLarge => {
+                FetchError::TooLarge { what: "unpacked body", limit: limits.body_bytes }
+            }
+            _ => broken("its compressed body is damaged or incomplete"),
+        })?;
+        let answer = Answer { first, url, content_type, etag, last_modified, wire_bytes, body };
+        self.convert(answer).await.map(|page| Outcome::Page(Box::new(page)))
+    }
+
+    /// Converts on a blocking thread; dropping the future makes that thread stop soon.
+    async fn convert(&self, answer: Answer) -> Result<crate::Page, FetchError> {
+        let permit = if answer.body.len() > LARGE_BODY {
+            let permit = Arc::clone(&self.large).acquire_owned().await;
+            Some(permit.map_err(|_| FetchError::Convert { what: "the fetcher is closed" })?)
+        } else {
+            None
+        };
+        let stop = Stop(Arc::new(AtomicBool::new(false)));
+        let budget = Budget::new(Instant::now() + self.config.limits.convert, Arc::clone(&stop.0));
+        let work = tokio::task::spawn_blocking(move || {
+            // The memory is taken until the work ends, not until somebody stops waiting for it.
+            let _permit = permit;
+            content::convert(answer, &budget)
+        });
+        let page = work.await.map_err(|_| FetchError::Convert { what: "the conversion failed" });
+        drop(stop);
+        page?
+    }
+}
+
+/// Tells the conversion to stop when the fetch is dropped.
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// A GET without a body, for every hop.
+async fn send(
+    client: &Client,
+    url: &Url,
+    validators: Option<&Validators>,
+) -> reqwest::Result<Response> {
+    let mut request = client
+        .get(url.clone())
+        .header(header::ACCEPT, ACCEPT)
+        .header(header::ACCEPT_ENCODING, ACCEPT_ENCODING);
+    if let Some(etag) = validators.and_then(|known| known.etag.as_deref()) {
+        request = request.header(header::IF_NONE_MATCH, etag);
+    }
+    if let Some(date) = validators.and_then(|known| known.last_modified.as_deref()) {
+        request = request.header(header::IF_MODIFIED_SINCE, date);
+    }
+    request.send().await
+}
+
+/// Where a redirect leads, if this is one that can be followed.
+fn redirect(from: &Url, response: &Response) -> Result<Option<Url>, FetchError> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = response.headers().get(header::LOCATION) else { return Ok(None) };
+    let refuse = |what: String| FetchError::Redirect { what };
+    let location = std::str::from_utf8(location.as_bytes())
+        .map_err(|_| refuse("its Location is not text".to_owned()))?;
+    let joined = from.join(location).map_err(|_| refuse("its Location is not a URL".to_owned()))?;
+    let next = guard::accept(joined).map_err(|error| refuse(error.to_string()))?;
+    if from.scheme() == "https" && next.scheme() == "http" {
+        return Err(refuse("it leads from https to http".to_owned()));
+    }
+    Ok(Some(next))
+}
+
+/// A header as text; left out when it is not visible ASCII or longer than any sane one.
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let value = headers.get(name)?.to_str().ok()?.trim();
+    (!value.is_empty() && value.len() <= 512).then(|| value.to_owned())
+}
+
+/// A step under its own time limit; the call's deadline lies around all of them.
+async fn within<T>(
+    limit: Duration,
+    target: &Target,
+    step: Step,
+    work: impl Future<Output = T>,
+) -> Result<T, FetchError> {
+    tokio::time::timeout(limit, work)
+        .await
+        .map_err(|_| FetchError::Timeout { target: target.to_string(), step })
 }

@@ -16,6 +16,8 @@ pub struct FetchConfig {
     /// Hosts the operator named. In every mode but [`Mode::Off`] a host named here may resolve
     /// to a private or loopback address; in [`Mode::Allowlist`] nothing else is reachable.
     pub allow: Vec<HostPort>,
+    /// Certificate authorities (DER) to trust besides the system's, such as a company's own.
+    pub extra_roots: Vec<Vec<u8>>,
     /// Limits of one fetch, all hops together.
     pub limits: Limits,
 }
@@ -51,6 +53,8 @@ pub struct Limits {
     pub headers: Duration,
     /// Between two pieces of a body.
     pub idle: Duration,
+    /// Decoding the body and converting it to text.
+    pub convert: Duration,
     /// The whole fetch; the request's deadline may be earlier.
     pub total: Duration,
     /// The longest pause before the one retry.
@@ -68,6 +72,7 @@ impl Default for Limits {
             connect: Duration::from_secs(10),
             headers: Duration::from_secs(20),
             idle: Duration::from_secs(15),
+            convert: Duration::from_secs(10),
             total: Duration::from_secs(60),
             retry_pause: Duration::from_millis(500),
         }

@@ -11,14 +11,19 @@
 //! 3. Redirects are followed by hand, and each hop is a new URL for rules 1 and 2.
 //! 4. Time, wire bytes, unpacked bytes, headers, HTML nodes and HTML depth are bounded.
 
+mod body;
 mod client;
 mod config;
+mod connect;
+mod content;
 mod decode;
 mod error;
 pub mod guard;
 mod html;
 mod page;
 mod resolve;
+mod retry_after;
+mod tls;
 
 pub use client::Fetcher;
 pub use config::{FetchConfig, HostPort, Limits, Mode};
