@@ -1,0 +1,273 @@
+//! Pid 1 of the box: builds it from the inside, starts the program, reaps, tells how it ended.
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::Mode;
+use rustix::process::{
+    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open,
+    set_dumpable_behavior, set_parent_process_death_signal, umask, wait,
+};
+
+use super::super::profile::Mode as Writing;
+use super::super::report::{Ended, Failure, InStep as _, Message, Step};
+use super::super::table::{EMPTIED, ROOT_SECRETS, SHOWN};
+use super::cgroup::Group;
+use super::mounts::Access;
+use super::namespaces::{self, Identity, Side};
+use super::protect::Plan;
+use super::view::{Change, View, in_order, system_directory};
+use super::{Order, SETUP_FAILED, descriptors, devices, home, landlock, limits, privileges};
+use super::{program, reap_for, seccomp};
+
+/// What the supervisor prepared outside.
+pub(super) struct Outside<'a> {
+    pub(super) order: &'a Order,
+    pub(super) plan: &'a Plan,
+    /// Sockets of the host that the view would show.
+    pub(super) sockets: &'a [PathBuf],
+    pub(super) group: Option<&'a Group>,
+}
+
+/// Starts init in new namespaces and gives its process id outside.
+pub(super) fn start(outside: &Outside<'_>) -> Result<Pid, Failure> {
+    let identity = Identity::current();
+    let supervisor =
+        pidfd_open(getpid(), PidfdFlags::empty()).step(Step::ParentDeathSignal, "")?;
+    let Some((user, net)) = &outside.order.join else {
+        return fork_init(outside, identity, &supervisor, namespaces::WITH_NETWORK);
+    };
+    // Entering another box's user namespace gives up our own rights, so a process in between does
+    // it; init becomes our child and not its.
+    let (tell, told) = std::os::unix::net::UnixStream::pair().step(Step::Namespaces, "pair")?;
+    match namespaces::fork(0).step(Step::Namespaces, "joining")? {
+        Side::Parent(between) => {
+            drop(tell);
+            let mut number = [0; 4];
+            let read = std::io::Read::read_exact(&mut &told, &mut number);
+            rustix::io::retry_on_intr(|| {
+                rustix::process::waitpid(Some(between), WaitOptions::empty())
+            })
+            .step(Step::Namespaces, "joining")?;
+            // It has told the server itself what failed.
+            read.step(Step::Namespaces, "joining")?;
+            Pid::from_raw(i32::from_ne_bytes(number))
+                .ok_or_else(|| Failure::plain(Step::Namespaces, "joining"))
+        }
+        Side::Child => {
+            let joined = namespaces::join(user, net).and_then(|()| {
+                let flags = namespaces::WITHOUT_NETWORK | libc::CLONE_PARENT;
+                fork_init(outside, identity, &supervisor, flags)
+            });
+            let status = match joined {
+                Ok(init) => {
+                    let number = init.as_raw_nonzero().get().to_ne_bytes();
+                    i32::from(std::io::Write::write_all(&mut &tell, &number).is_err())
+                }
+                Err(failure) => {
+                    outside.order.channel.tell(&Message::Failed(failure), &[]);
+                    SETUP_FAILED
+                }
+            };
+            leave(status)
+        }
+    }
+}
+
+fn fork_init(
+    outside: &Outside<'_>,
+    identity: Identity,
+    supervisor: &OwnedFd,
+    flags: i32,
+) -> Result<Pid, Failure> {
+    match namespaces::fork(flags).step(Step::Namespaces, "")? {
+        Side::Parent(pid) => Ok(pid),
+        Side::Child => {
+            let status = match run(outside, identity, supervisor) {
+                Ok(()) => 0,
+                Err(failure) => {
+                    outside.order.channel.tell(&Message::Failed(failure), &[]);
+                    SETUP_FAILED
+                }
+            };
+            leave(status)
+        }
+    }
+}
+
+/// Ends a forked process.
+#[expect(clippy::exit, reason = "a forked process must never return into its parent's code")]
+pub(super) fn leave(status: i32) -> ! {
+    std::process::exit(status)
+}
+
+/// Everything inside: the steps in their order, then waiting.
+fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Result<(), Failure> {
+    let order = outside.order;
+    let specification = &order.specification;
+    let profile = &specification.profile;
+    end_with(supervisor)?;
+    limits::offer_to_out_of_memory_killer();
+    if let Some(group) = outside.group {
+        group.enter()?;
+    }
+    namespaces::map_identity(identity)?;
+    if order.join.is_none() {
+        namespaces::loopback_up()?;
+    }
+    let proxy = match profile.network {
+        super::super::Network::Proxied => Some(namespaces::proxy_listener()?),
+        super::super::Network::Off => None,
+    };
+    let shared = if specification.share_network { Some(own_network()?) } else { None };
+
+    let mask = umask(Mode::empty());
+    let emptied = build_view(outside, identity)?;
+    umask(mask);
+
+    rustix::process::chdir(&profile.cwd)
+        .step(Step::WorkingDirectory, &profile.cwd.display().to_string())?;
+    limits::apply(&profile.limits)?;
+    privileges::drop_all()?;
+    // Not to be looked into or traced by the program, which has the same user.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable).step(Step::Capabilities, "dumpable")?;
+    let port = proxy.as_ref().map(|(_, port)| *port);
+    let started = Message::Started { proxy: proxy.is_some(), network: shared.is_some() };
+    let listener = proxy.as_ref().map(|(listener, _)| listener.as_fd());
+    let namespaces = shared.iter().flat_map(|(user, net)| [user.as_fd(), net.as_fd()]);
+    let handed: Vec<_> = listener.into_iter().chain(namespaces).collect();
+    order.channel.tell(&started, &handed);
+    drop(handed);
+    drop((proxy, shared));
+
+    let mut writable = emptied;
+    writable.extend([profile.home.clone(), PathBuf::from("/dev")]);
+    if profile.mode == Writing::WorkspaceWrite {
+        writable.push(profile.root.clone());
+        writable.extend(profile.writable.iter().chain(&outside.plan.writable).cloned());
+    }
+    let rules = landlock::Rules { readable: vec![PathBuf::from("/")], writable };
+    landlock::restrict(&rules)?;
+    seccomp::apply(seccomp::Sockets::Namespaced)?;
+
+    let variables = program::additions(specification, OsString::from("/tmp"), port);
+    let main = match namespaces::fork(0).step(Step::Init, "")? {
+        Side::Parent(main) => main,
+        Side::Child => {
+            let failure = program::become_program(specification, &variables);
+            order.channel.tell(&Message::Failed(failure), &[]);
+            leave(SETUP_FAILED)
+        }
+    };
+    descriptors::let_go_of_standard_streams();
+    let wait_status = wait_for(main)?;
+    // What finishes by itself within the grace was not left behind.
+    let left_behind =
+        if reap_for(profile.limits.grace) { 0 } else { other_processes() };
+    order.channel.tell(&Message::Ended(Ended { wait_status, left_behind }), &[]);
+    // When pid 1 ends the kernel ends everything else here, before our parent sees it.
+    Ok(())
+}
+
+/// Ends this process when the supervisor ends, also if that has already happened.
+pub(super) fn end_with(supervisor: &OwnedFd) -> Result<(), Failure> {
+    let step = Step::ParentDeathSignal;
+    set_parent_process_death_signal(Some(Signal::KILL)).step(step, "")?;
+    let mut wanted = [PollFd::new(supervisor, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    match poll(&mut wanted, Some(&at_once)).step(step, "")? {
+        0 => Ok(()),
+        _ => Err(Failure::plain(step, "the supervisor is gone")),
+    }
+}
+
+/// The own user and network namespace, held open.
+fn own_network() -> Result<(OwnedFd, OwnedFd), Failure> {
+    let open = |name: &str| {
+        std::fs::File::open(format!("/proc/self/ns/{name}"))
+            .map(OwnedFd::from)
+            .step(Step::Namespaces, name)
+    };
+    Ok((open("user")?, open("net")?))
+}
+
+/// Builds the view and enters it. Gives the emptied system directories.
+fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>, Failure> {
+    let profile = &outside.order.specification.profile;
+    let mut emptied = Vec::new();
+    for name in EMPTIED {
+        if let Some(path) = system_directory(name).step(Step::View, name)? {
+            emptied.push(path);
+        }
+    }
+    let writing = profile.mode == Writing::WorkspaceWrite;
+    let root = if writing { Change::Writable } else { Change::ReadOnly };
+    let mut changes = vec![(profile.root.clone(), root)];
+    changes.push((profile.home.clone(), Change::Empty));
+    changes.extend(emptied.iter().map(|path| (path.clone(), Change::Empty)));
+    let shown = SHOWN.iter().map(PathBuf::from).filter(|path| path.exists());
+    changes.extend(shown.map(|path| (path, Change::ReadOnly)));
+    let given = profile.readable.iter().filter(|path| path.exists());
+    changes.extend(given.map(|path| (path.clone(), Change::ReadOnly)));
+    // In mode read-only nothing of the host is writable, and a repository outside only readable.
+    for path in profile.writable.iter().chain(&outside.plan.writable) {
+        if path.exists() {
+            let change = if writing { Change::Writable } else { Change::ReadOnly };
+            changes.push((path.clone(), change));
+        }
+    }
+
+    let view = View::new(profile)?;
+    for (number, (path, change)) in in_order(changes).into_iter().enumerate() {
+        let step = if path == profile.root { Step::Workspace } else { Step::View };
+        match change {
+            Change::Empty => {
+                let private = path == profile.home;
+                let mode = if private { Mode::RWXU } else { Mode::from_raw_mode(0o1777) };
+                view.empty(&path, &format!("empty{number}"), mode)?;
+                if private {
+                    home::furnish(&view, profile)?;
+                }
+            }
+            Change::ReadOnly => view.bind(step, &path, &path, Access::ReadOnly)?,
+            Change::Writable => view.bind(step, &path, &path, Access::Writable)?,
+        }
+    }
+    for (path, access) in &outside.plan.guards {
+        view.cover_by_itself(path, *access)?;
+    }
+    let secrets = ROOT_SECRETS.iter().map(Path::new).filter(|path| {
+        // A home or workspace there is shown on purpose.
+        identity.is_root() && !profile.home.starts_with(path) && !profile.root.starts_with(path)
+    });
+    let hidden = profile.hidden.iter().chain(outside.sockets).map(PathBuf::as_path);
+    for path in secrets.chain(hidden) {
+        view.remove(path)?;
+    }
+    devices::dev(&view)?;
+    devices::proc(&view, profile.limits.tasks)?;
+    view.enter()?;
+    Ok(emptied)
+}
+
+/// Reaps until the main process has ended; its raw wait status.
+fn wait_for(main: Pid) -> Result<i32, Failure> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == main => return Ok(status.as_raw()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Failure::new(Step::Init, "waiting", error)),
+        }
+    }
+}
+
+/// Processes of this pid namespace but ourselves.
+fn other_processes() -> u32 {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return 0 };
+    let numbers = entries.flatten().filter(|entry| {
+        entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok_and(|n| n != 1))
+    });
+    u32::try_from(numbers.count()).unwrap_or(u32::MAX)
+}
