@@ -1,19 +1,26 @@
 //! The public face: one executor owns the configuration, the found runtimes and the shutdown flag.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::cancel::Cancel;
+use crate::environment::{Environment, ProjectTools};
 use crate::error::ExecError;
 use crate::job::Job;
-use crate::language::Language;
+use crate::language::{Candidate, Language, Needs};
 use crate::request::{Run, RunRequest};
-use crate::runtime::Runtime;
+use crate::run::Prepared;
+use crate::runtime::{self, Runtime};
+use crate::scratch::Scratch;
 
 /// What an executor is built from. Taken once, by the one place that reads the environment.
 #[derive(Debug, Clone)]
 pub struct ExecConfig {
     /// Directories for staged programs and spooled output, best first; made (0700) on first use.
+    /// Short paths are better: programs make sockets below them, whose names are limited.
     pub scratch: Vec<PathBuf>,
     /// Search path for runtimes and for the programs themselves.
     pub path: OsString,
@@ -26,36 +33,138 @@ pub struct ExecConfig {
 /// Runs programs. Shared between threads; dropping it does not stop what it runs.
 #[derive(Debug)]
 pub struct Executor {
-    config: ExecConfig,
-    shutdown: Cancel,
+    shared: Arc<Shared>,
+}
+
+/// What runs and background jobs need of their executor.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) environment: Environment,
+    pub(crate) scratch: Arc<Scratch>,
+    pub(crate) output_cap: u64,
+    pub(crate) shutdown: Cancel,
+    /// Found runtimes. What is missing is looked for again: somebody may just have installed it.
+    runtimes: Mutex<HashMap<Language, Runtime>>,
 }
 
 impl Executor {
     /// Builds an executor. Touches neither disk nor processes.
     pub fn new(config: ExecConfig) -> Self {
-        Self { config, shutdown: Cancel::new() }
+        Self::with_variables(config, &[])
+    }
+
+    /// As [`Self::new`]; `named` are environment variables that the user passes through to
+    /// programs on top of the allow-list.
+    pub fn with_variables(config: ExecConfig, named: &[OsString]) -> Self {
+        let shared = Shared {
+            environment: Environment::new(&config.environment, named, config.path),
+            scratch: Arc::new(Scratch::new(config.scratch)),
+            output_cap: config.output_cap,
+            shutdown: Cancel::new(),
+            runtimes: Mutex::new(HashMap::new()),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// The program that runs `language`: looked for on the path when first asked, then remembered.
     pub fn runtime(&self, language: Language) -> Result<Runtime, ExecError> {
-        let _ = (&self.config, language);
-        Err(ExecError::ShutDown)
+        self.shared.runtime(language, &ProjectTools::default())
     }
 
     /// Runs one program to its end, its deadline or its cancellation, in the calling thread.
     pub fn run(&self, request: &RunRequest, cancel: &Cancel) -> Result<Run, ExecError> {
-        let _ = (request, cancel);
-        Err(ExecError::ShutDown)
+        let started = Instant::now();
+        let prepared = Prepared::new(&self.shared, request)?;
+        prepared.run(&self.shared, request, cancel, started)
     }
 
-    /// Starts one program in the background, in a thread of its own.
+    /// Starts one program in the background, in a thread of its own. Its streams are merged.
     pub fn start(&self, request: RunRequest) -> Result<Job, ExecError> {
-        drop(request);
-        Err(ExecError::ShutDown)
+        Job::start(Arc::clone(&self.shared), request)
     }
 
     /// Stops every run and job at once and refuses new ones. Does not wait; idempotent.
+    ///
+    /// A process that ends right after this call, or without it, takes its programs along as well.
     pub fn shutdown(&self) {
-        self.shutdown.cancel();
+        self.shared.shutdown.cancel();
     }
+}
+
+impl Shared {
+    /// The program that runs `language`; a project's own one counts first.
+    pub(crate) fn runtime(
+        &self,
+        language: Language,
+        project: &ProjectTools,
+    ) -> Result<Runtime, ExecError> {
+        self.find_runtime(language, project).ok_or_else(|| {
+            let available = Language::all()
+                .filter(|other| self.find_runtime(*other, project).is_some())
+                .map(Language::name)
+                .collect();
+            ExecError::MissingRuntime {
+                language: language.name(),
+                hint: language.row().install,
+                available,
+            }
+        })
+    }
+
+    fn find_runtime(&self, language: Language, project: &ProjectTools) -> Option<Runtime> {
+        for (number, candidate) in language.row().candidates.iter().enumerate() {
+            let directories = project.directories().iter().map(PathBuf::as_path);
+            let found = candidate.from_project.then(|| find_binary_in(candidate, directories));
+            if let Some(path) = found.flatten() {
+                let name = candidate.name;
+                return Some(Runtime { language, name, path, version: None, candidate: number });
+            }
+        }
+        let known = |runtimes: &HashMap<Language, Runtime>| runtimes.get(&language).cloned();
+        if let Some(runtime) = known(&self.runtimes.lock().unwrap_or_else(PoisonError::into_inner))
+        {
+            return Some(runtime);
+        }
+        // Outside the lock: looking may start a process.
+        let candidates = language.row().candidates.iter().enumerate();
+        let found = candidates
+            .filter_map(|(number, candidate)| self.look_for(language, number, candidate))
+            .next()?;
+        let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        runtimes.insert(language, found.clone());
+        Some(found)
+    }
+
+    fn look_for(&self, language: Language, number: usize, row: &Candidate) -> Option<Runtime> {
+        let search_path = self.environment.search_path();
+        let path =
+            row.binaries.iter().find_map(|name| runtime::find_on_path(search_path, name))?;
+        let mut version = None;
+        match row.needs {
+            Needs::Nothing => {}
+            Needs::Version(major, minor) => {
+                version = self.version_of(&path);
+                if version < Some((major, minor)) {
+                    return None;
+                }
+            }
+            Needs::Companion(name) => {
+                self.find_beside(&path, name)?;
+            }
+        }
+        Some(Runtime { language, name: row.name, path, version, candidate: number })
+    }
+
+    /// Another program, beside this one or else on the search path.
+    pub(crate) fn find_beside(&self, program: &Path, name: &str) -> Option<PathBuf> {
+        runtime::find_in(program.parent(), name)
+            .or_else(|| runtime::find_on_path(self.environment.search_path(), name))
+    }
+}
+
+fn find_binary_in<'a>(
+    candidate: &Candidate,
+    directories: impl Iterator<Item = &'a Path> + Clone,
+) -> Option<PathBuf> {
+    candidate.binaries.iter().find_map(|name| runtime::find_in(directories.clone(), name))
 }

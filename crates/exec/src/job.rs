@@ -1,52 +1,140 @@
 //! A program that runs in the background: its growing output, its state, and how to stop it.
 
 use std::io;
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use crate::request::Exit;
+use crate::cancel::Cancel;
+use crate::error::ExecError;
+use crate::executor::Shared;
+use crate::request::{Exit, RunRequest, Streams};
+use crate::run::{Outcome, Prepared};
+use crate::spool::{Spool, SpoolWriter};
 
-/// A background program. Dropping the handle stops the program.
+/// A background program. Dropping the handle asks it to stop, and does not wait.
+///
+/// It has a thread of its own, from before its start to after its end: the kernel ends the program
+/// when that thread goes, and it goes with the server, however the server ends.
 #[derive(Debug)]
-pub struct Job {}
+pub struct Job {
+    output: SpoolWriter,
+    cancel: Cancel,
+    started: Instant,
+    state: Arc<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    end: Mutex<Option<End>>,
+    ended: Condvar,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct End {
+    outcome: Outcome,
+    duration: Duration,
+}
+
+impl State {
+    fn lock(&self) -> MutexGuard<'_, Option<End>> {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says that the job has ended, also when its thread panics.
+struct Announce {
+    state: Arc<State>,
+    started: Instant,
+    outcome: Outcome,
+}
+
+impl Drop for Announce {
+    fn drop(&mut self) {
+        let end = End { outcome: self.outcome, duration: self.started.elapsed() };
+        *self.state.lock() = Some(end);
+        self.state.ended.notify_all();
+    }
+}
 
 impl Job {
+    pub(crate) fn start(shared: Arc<Shared>, mut request: RunRequest) -> Result<Self, ExecError> {
+        request.streams = Streams::Merged;
+        let started = Instant::now();
+        let prepared = Prepared::new(&shared, &request)?;
+        let output = SpoolWriter::new(shared.scratch.clone());
+        let unused = SpoolWriter::new(shared.scratch.clone());
+        let cancel = Cancel::new();
+        let state = Arc::new(State { end: Mutex::new(None), ended: Condvar::new() });
+        let job =
+            Self { output: output.clone(), cancel: cancel.clone(), started, state: state.clone() };
+        let body = move || {
+            let failed = Outcome { exit: Exit::Code(126), left_behind: 0 };
+            let mut announce = Announce { state, started, outcome: failed };
+            match prepared.follow(&shared, &request, &cancel, &output, &unused) {
+                Ok(outcome) => announce.outcome = outcome,
+                // Nobody waits for the result any more: the reason goes where they will look.
+                Err(error) => output.append(format!("error: {error}\n").as_bytes()),
+            }
+        };
+        thread::Builder::new().name("job".into()).spawn(body).map_err(|source| {
+            ExecError::Spawn { program: "the job".into(), step: "make a thread", source }
+        })?;
+        Ok(job)
+    }
+
     /// Waits up to `limit` for the end; `true` when it has ended.
     pub fn wait(&self, limit: Duration) -> bool {
-        let _ = limit;
-        true
+        let end = self.state.lock();
+        let waited = self.state.ended.wait_timeout_while(end, limit, |end| end.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_some()
     }
 
     /// Bytes printed so far.
     pub fn output_len(&self) -> u64 {
-        0
+        self.output.len()
     }
 
     /// Reads captured output from `offset` on; 0 at the present end.
     pub fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let _ = (offset, buffer);
-        Ok(0)
+        self.output.read_at(offset, buffer)
+    }
+
+    /// The output up to now, as a spool that grows no more.
+    pub fn output(&self) -> Spool {
+        self.output.snapshot()
     }
 
     /// How it ended, once it has.
     pub fn exit(&self) -> Option<Exit> {
-        None
+        self.state.lock().map(|end| end.outcome.exit)
     }
 
     /// How long it has run, or ran.
     pub fn duration(&self) -> Duration {
-        Duration::ZERO
+        self.state.lock().map_or_else(|| self.started.elapsed(), |end| end.duration)
     }
 
     /// Stops the program and everything below it; returns when all of it is gone.
-    pub fn stop(&self) {}
+    pub fn stop(&self) {
+        self.cancel.cancel();
+        let end = self.state.lock();
+        drop(self.state.ended.wait_while(end, |end| end.is_none()));
+    }
 
     /// Processes that had to be stopped after the main process had ended.
     pub fn left_behind(&self) -> u32 {
-        0
+        self.state.lock().map_or(0, |end| end.outcome.left_behind)
     }
 
     /// What of the output could not be kept, as in [`crate::Run::io_lost`].
     pub fn io_lost(&self) -> Option<String> {
-        None
+        self.output.lost().map(|lost| format!("output {lost}"))
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        self.cancel.cancel();
     }
 }

@@ -10,20 +10,32 @@
 //! private directory, plans the command lines, launches each under a supervisor that outlives
 //! nothing and lets nothing outlive it, captures both pipes, and removes the directory.
 
+mod built;
 mod cancel;
+mod capture;
+mod content;
+mod environment;
 mod error;
 mod executor;
 mod job;
 mod language;
+mod launch;
+mod plan;
 mod request;
+mod run;
 mod runtime;
+pub mod sandbox;
+mod scratch;
+mod signal;
 mod spool;
+mod watch;
 
 pub use cancel::Cancel;
+pub use content::CONTENT_LIMIT_BYTES;
 pub use error::ExecError;
 pub use executor::{ExecConfig, Executor};
 pub use job::Job;
-pub use language::{LANGUAGES, Language, LanguageRow};
+pub use language::{LANGUAGES, Language, LanguageRow, Smoke};
 pub use request::{Exit, Input, Program, Run, RunRequest, Streams};
 pub use runtime::Runtime;
 pub use spool::{MEMORY_LIMIT_BYTES, Spool};

@@ -1,0 +1,306 @@
+//! One run from request to result: stage, plan, compile where needed, start, follow, account.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use crate::built;
+use crate::cancel::Cancel;
+use crate::capture::Capture;
+use crate::content::{self, Nul};
+use crate::environment::ProjectTools;
+use crate::error::ExecError;
+use crate::executor::Shared;
+use crate::language::Language;
+use crate::launch::{Launch, Step};
+use crate::plan::{Build, Plan, Planning, make_private};
+use crate::request::{Exit, Input, Program, Run, RunRequest, Streams};
+use crate::runtime;
+use crate::scratch::RunDirectory;
+use crate::spool::SpoolWriter;
+use crate::watch::{Ended, Limits, watch};
+
+/// How often a start is tried again while the program's file is still open for writing: a fork
+/// for another run may hold a copy of the descriptor for a moment.
+const BUSY_TRIES: u32 = 50;
+const BUSY_PAUSE: Duration = Duration::from_millis(2);
+
+/// How long a runtime may take to tell its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+/// A run that can be started: everything that can be refused has been checked.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    /// Removed, with all it holds, when the run is over.
+    _directory: RunDirectory,
+    temporary: PathBuf,
+    project: ProjectTools,
+    plan: Plan,
+}
+
+/// How a run ended, before its spools are handed over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outcome {
+    pub(crate) exit: Exit,
+    pub(crate) left_behind: u32,
+}
+
+impl Prepared {
+    /// Finds the runtime and stages the program.
+    pub(crate) fn new(shared: &Shared, request: &RunRequest) -> Result<Self, ExecError> {
+        if shared.shutdown.is_cancelled() {
+            return Err(ExecError::ShutDown);
+        }
+        if !request.cwd.is_dir() {
+            return Err(ExecError::CwdMissing);
+        }
+        let (language, code) = match &request.program {
+            Program::Code { language, code } => (*language, code),
+            Program::Command(text) => (Language::shell(), text),
+        };
+        let project = ProjectTools::find(&request.root, &request.cwd);
+        let runtime = shared.runtime(language, &project)?;
+        let directory = shared.scratch.run_directory()?;
+        let temporary = directory.path().join("tmp");
+        make_private(&temporary)?;
+        let content = stage_content(language, code, &request.input, directory.path())?;
+        let candidate = language.row().candidates.get(runtime.candidate);
+        let plan = candidate.ok_or(ExecError::Program("its runtime is unknown"))?.plan;
+        let mut plan = plan(&Planning {
+            code,
+            stage: directory.path(),
+            runtime: &runtime,
+            cwd: &request.cwd,
+            content: content.as_deref(),
+            find: &|name| shared.find_beside(&runtime.path, name),
+        })?;
+        if let Input::File { path, .. } = &request.input {
+            plan = plan.with("FILE_PATH", path);
+        }
+        Ok(Self { _directory: directory, temporary, project, plan })
+    }
+
+    /// Runs to the end and hands over what was captured.
+    pub(crate) fn run(
+        self,
+        shared: &Shared,
+        request: &RunRequest,
+        cancel: &Cancel,
+        started: Instant,
+    ) -> Result<Run, ExecError> {
+        let stdout = SpoolWriter::new(shared.scratch.clone());
+        let stderr = SpoolWriter::new(shared.scratch.clone());
+        let outcome = self.follow(shared, request, cancel, &stdout, &stderr)?;
+        Ok(Run {
+            exit: outcome.exit,
+            left_behind: outcome.left_behind,
+            duration: started.elapsed(),
+            io_lost: lost(request.streams, &stdout, &stderr),
+            stdout: stdout.snapshot(),
+            stderr: stderr.snapshot(),
+        })
+    }
+
+    /// Compiles where needed and runs the program; the private directory goes with the end.
+    pub(crate) fn follow(
+        self,
+        shared: &Shared,
+        request: &RunRequest,
+        cancel: &Cancel,
+        stdout: &SpoolWriter,
+        stderr: &SpoolWriter,
+    ) -> Result<Outcome, ExecError> {
+        let limits = Limits { deadline: request.deadline, cancel, shutdown: &shared.shutdown };
+        let mut capture = Capture::new(stdout.clone(), stderr.clone(), shared.output_cap);
+        let context = Context { shared, request, limits, prepared: &self };
+        if let Some(build) = &self.plan.build
+            && let Some(outcome) = context.build(build, &mut capture)?
+        {
+            return Ok(outcome);
+        }
+        context.command(&Command::of(&self.plan, &request.cwd), &request.input, &mut capture)
+    }
+}
+
+/// One command line of a run.
+struct Command<'a> {
+    program: &'a Path,
+    arguments: &'a [std::ffi::OsString],
+    cwd: &'a Path,
+}
+
+impl<'a> Command<'a> {
+    fn of(plan: &'a Plan, cwd: &'a Path) -> Self {
+        Self { program: &plan.program, arguments: &plan.arguments, cwd }
+    }
+}
+
+/// What the command lines of one run share.
+struct Context<'a> {
+    shared: &'a Shared,
+    request: &'a RunRequest,
+    limits: Limits<'a>,
+    prepared: &'a Prepared,
+}
+
+impl Context<'_> {
+    /// Makes the program, or takes it from an earlier run. `Some` when that was the end of it: the
+    /// compiler's errors are the program's output.
+    fn build(&self, build: &Build, capture: &mut Capture) -> Result<Option<Outcome>, ExecError> {
+        let scratch = &self.shared.scratch;
+        let key = built::key(build);
+        if let Some(key) = &key
+            && built::fetch(scratch, key, &build.output)
+        {
+            return Ok(None);
+        }
+        let command =
+            Command { program: &build.program, arguments: &build.arguments, cwd: &build.cwd };
+        let outcome = self.command(&command, &Input::Empty, capture)?;
+        if outcome.exit != Exit::Code(0) {
+            return Ok(Some(outcome));
+        }
+        if let Some(key) = &key {
+            built::keep(scratch, key, &build.output);
+        }
+        Ok(None)
+    }
+
+    /// Starts one command line and follows it to its end.
+    fn command(
+        &self,
+        command: &Command<'_>,
+        input: &Input,
+        capture: &mut Capture,
+    ) -> Result<Outcome, ExecError> {
+        let stdin = open_input(input)?;
+        let environment = self.shared.environment.for_run(
+            &self.prepared.project,
+            command.cwd,
+            &self.prepared.temporary,
+            &self.prepared.plan.environment,
+        );
+        let mut tries = 0;
+        loop {
+            if let Some(exit) = self.limits.reached() {
+                return Ok(Outcome { exit, left_behind: 0 });
+            }
+            let spawn = |step: &'static str, source| ExecError::Spawn {
+                program: file_name(command.program),
+                step,
+                source,
+            };
+            let ends = capture
+                .connect(self.request.streams)
+                .map_err(|source| spawn("make a pipe", source))?;
+            let launch = Launch {
+                program: command.program.to_owned(),
+                arguments: std::iter::once(command.program.into())
+                    .chain(command.arguments.iter().cloned())
+                    .collect(),
+                environment: environment.clone(),
+                cwd: command.cwd.to_owned(),
+                stdin: stdin.as_fd(),
+                stdout: ends.stdout(),
+                stderr: ends.stderr(),
+            };
+            // The seam: confinement rewrites the launch here, between description and start.
+            let launched = launch.start().map_err(|source| spawn("make a process", source))?;
+            drop(ends);
+            match watch(launched, capture, self.limits) {
+                Ok(Ended::Ran { exit, left_behind }) => return Ok(Outcome { exit, left_behind }),
+                Ok(Ended::Failed { step: Step::Directory, .. }) => {
+                    return Err(ExecError::CwdMissing);
+                }
+                Ok(Ended::Failed { step: Step::Execute, source })
+                    if source.raw_os_error() == Some(libc::ETXTBSY) && tries < BUSY_TRIES =>
+                {
+                    tries += 1;
+                    std::thread::sleep(BUSY_PAUSE);
+                }
+                Ok(Ended::Failed { step, source }) => return Err(spawn(step.describe(), source)),
+                Err(source) => return Err(spawn("follow the process", source)),
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// What a runtime says about its version. Asked only of programs on the user's own path.
+    pub(crate) fn version_of(&self, program: &Path) -> Option<(u32, u32)> {
+        let directory = self.scratch.run_directory().ok()?;
+        let request = RunRequest {
+            program: Program::Command("".into()),
+            root: directory.path().to_owned(),
+            cwd: directory.path().to_owned(),
+            input: Input::Empty,
+            deadline: Some(Instant::now() + VERSION_LIMIT),
+            streams: Streams::Separate,
+        };
+        let cwd = directory.path().to_owned();
+        let prepared = Prepared {
+            temporary: cwd.clone(),
+            _directory: directory,
+            project: ProjectTools::default(),
+            plan: Plan::run(program, ["--version".into()]),
+        };
+        let run = prepared.run(self, &request, &Cancel::new(), Instant::now()).ok()?;
+        let text = String::from_utf8_lossy(run.stdout.bytes()?).into_owned();
+        runtime::parse_version(&text)
+    }
+}
+
+fn stage_content(
+    language: Language,
+    code: &str,
+    input: &Input,
+    stage: &Path,
+) -> Result<Option<PathBuf>, ExecError> {
+    let Input::File { file, .. } = input else { return Ok(None) };
+    if !language.mentions_content(code) {
+        return Ok(None);
+    }
+    let path = stage.join("content");
+    let nul = if language == Language::shell() { Nul::Refused } else { Nul::Allowed };
+    content::stage(file, &path, nul)?;
+    Ok(Some(path))
+}
+
+/// The standard input of a program: nothing, or the very file, from its first byte.
+fn open_input(input: &Input) -> Result<OwnedFd, ExecError> {
+    let failed = |source: io::Error| ExecError::Input { step: "open it", source };
+    match input {
+        Input::Empty => Ok(File::open("/dev/null").map_err(failed)?.into()),
+        Input::File { file, .. } => {
+            use std::os::fd::AsRawFd as _;
+            // Through the descriptor, so that it is the file that was checked; opened anew, so
+            // that it has an offset of its own.
+            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
+            openat(CWD, path, flags, Mode::empty()).map_err(|error| failed(error.into()))
+        }
+    }
+}
+
+/// What of the output is missing, by stream.
+pub(crate) fn lost(streams: Streams, stdout: &SpoolWriter, stderr: &SpoolWriter) -> Option<String> {
+    let name = match streams {
+        Streams::Separate => "stdout",
+        Streams::Merged => "output",
+    };
+    let parts = [(name, stdout.lost()), ("stderr", stderr.lost())];
+    let said: Vec<String> = parts
+        .into_iter()
+        .filter_map(|(name, lost)| lost.map(|lost| format!("{name} {lost}")))
+        .collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+fn file_name(program: &Path) -> String {
+    program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+

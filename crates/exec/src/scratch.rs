@@ -1,0 +1,249 @@
+//! The private directories of one executor: made on first use, swept of dead servers' leftovers.
+//!
+//! Layout of a scratch directory (0700):
+//!
+//! ```text
+//! <id>.lock     held (flock) by a live server for as long as it lives
+//! <id>/<n>/     one run: its program, loaders and temporary directory
+//! built/        compiled programs, by hash
+//! ```
+//!
+//! A server that is killed leaves its lock file without a lock. The next server that needs the
+//! directory takes the lock and removes what belongs to it: never anything of a live server.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
+
+use crate::error::ExecError;
+
+const LOCK_SUFFIX: &str = ".lock";
+
+/// Tries for a free name; names are random, so that a second try is rare.
+const NAME_TRIES: usize = 16;
+
+/// The scratch candidates of one executor.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    candidates: Vec<PathBuf>,
+    home: Mutex<Option<Arc<Home>>>,
+    next_run: AtomicU64,
+}
+
+/// This server's own directory and the lock that says it lives.
+#[derive(Debug)]
+struct Home {
+    directory: PathBuf,
+    lock_path: PathBuf,
+    _lock: File,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        // The name goes while the lock is held: nobody can lock a file that is about to vanish.
+        drop(fs::remove_dir(&self.directory));
+        drop(fs::remove_file(&self.lock_path));
+    }
+}
+
+/// The directory of one run; removed with all it holds when this is dropped.
+#[derive(Debug)]
+pub(crate) struct RunDirectory {
+    path: PathBuf,
+    _home: Arc<Home>,
+}
+
+impl RunDirectory {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for RunDirectory {
+    fn drop(&mut self) {
+        remove_tree(&self.path);
+    }
+}
+
+impl Scratch {
+    /// Touches nothing.
+    pub(crate) fn new(candidates: Vec<PathBuf>) -> Self {
+        Self { candidates, home: Mutex::new(None), next_run: AtomicU64::new(1) }
+    }
+
+    /// A fresh directory (0700) for one run, in the first candidate that can be used.
+    pub(crate) fn run_directory(&self) -> Result<RunDirectory, ExecError> {
+        let step = "make a private directory";
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
+        // A second round makes the home anew when somebody has cleaned it away.
+        for _ in 0..2 {
+            let home = match self.home() {
+                Ok(home) => home,
+                Err(error) => return Err(ExecError::Staging { step, source: error }),
+            };
+            let number = self.next_run.fetch_add(1, Ordering::Relaxed);
+            let path = home.directory.join(number.to_string());
+            match DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(RunDirectory { path, _home: home }),
+                Err(error) => last = error,
+            }
+            *self.home.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        }
+        Err(ExecError::Staging { step, source: last })
+    }
+
+    /// An open file without a name: it is gone with its last descriptor, however that happens.
+    pub(crate) fn spool_file(&self) -> io::Result<File> {
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
+        for candidate in &self.candidates {
+            match make_private(candidate).and_then(|()| unnamed_file(candidate)) {
+                Ok(file) => return Ok(file),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Where compiled programs are kept, made when missing.
+    pub(crate) fn built_directory(&self) -> io::Result<PathBuf> {
+        let home = self.home()?;
+        let parent = home.directory.parent().ok_or(io::ErrorKind::NotFound)?;
+        let directory = parent.join("built");
+        make_private(&directory)?;
+        Ok(directory)
+    }
+
+    fn home(&self) -> io::Result<Arc<Home>> {
+        let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(home) = home.as_ref() {
+            return Ok(Arc::clone(home));
+        }
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
+        for candidate in &self.candidates {
+            match make_private(candidate).and_then(|()| make_home(candidate)) {
+                Ok(made) => {
+                    let made = Arc::new(made);
+                    *home = Some(Arc::clone(&made));
+                    sweep(candidate, &made.lock_path);
+                    return Ok(made);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+/// Makes the directory and what is missing above it. Directories that exist keep their mode.
+fn make_private(directory: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).recursive(true).create(directory)
+}
+
+fn make_home(candidate: &Path) -> io::Result<Home> {
+    for _ in 0..NAME_TRIES {
+        let id = random_name()?;
+        let lock_path = candidate.join(format!("{id}{LOCK_SUFFIX}"));
+        let lock = match create_new(&lock_path) {
+            Ok(lock) => lock,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(error) => return Err(error),
+        };
+        // Between creation and lock a sweeping server may have taken it for a dead one's.
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err()
+            || lock.metadata()?.nlink() == 0
+        {
+            continue;
+        }
+        let directory = candidate.join(&id);
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Ok(()) => return Ok(Home { directory, lock_path, _lock: lock }),
+            Err(error) => {
+                drop(fs::remove_file(&lock_path));
+                return Err(error);
+            }
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name"))
+}
+
+/// Removes what dead servers left. Best effort: whatever fails is left for the next server.
+fn sweep(candidate: &Path, own: &Path) {
+    let Ok(entries) = fs::read_dir(candidate) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let Some(id) = name.to_str().and_then(|name| name.strip_suffix(LOCK_SUFFIX)) else {
+            continue;
+        };
+        if path == own {
+            continue;
+        }
+        let Ok(lock) = OpenOptions::new().read(true).write(true).open(&path) else { continue };
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            continue;
+        }
+        remove_tree(&candidate.join(id));
+        // Last: as long as the name is there, the next server would finish an interrupted sweep.
+        drop(fs::remove_file(&path));
+    }
+}
+
+/// Removes a directory with all it holds, also where a program took away its own permissions.
+fn remove_tree(path: &Path) {
+    match fs::remove_dir_all(path) {
+        Ok(()) => return,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+        Err(_) => open_permissions(path),
+    }
+    if let Err(error) = fs::remove_dir_all(path) {
+        tracing::warn!(%error, "a private directory could not be removed");
+    }
+}
+
+fn open_permissions(directory: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    drop(fs::set_permissions(directory, fs::Permissions::from_mode(0o700)));
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_permissions(&entry.path());
+        }
+    }
+}
+
+fn unnamed_file(directory: &Path) -> io::Result<File> {
+    let mode = Mode::RUSR | Mode::WUSR;
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    if let Ok(fd) = openat(CWD, directory, flags, mode) {
+        return Ok(fd.into());
+    }
+    // Some file systems (overlays, network) have no unnamed files.
+    for _ in 0..NAME_TRIES {
+        let path = directory.join(format!("{}.spool", random_name()?));
+        match create_new(&path) {
+            Ok(file) => {
+                unlinkat(CWD, &path, AtFlags::empty())?;
+                return Ok(file);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "no free name"))
+}
+
+fn create_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Short, because Unix sockets below it have room for about a hundred bytes of path.
+fn random_name() -> io::Result<String> {
+    let mut bytes = [0u8; 4];
+    rustix::rand::getrandom(&mut bytes[..], rustix::rand::GetRandomFlags::empty())?;
+    Ok(format!("{:08x}", u32::from_ne_bytes(bytes)))
+}
