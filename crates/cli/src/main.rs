@@ -1,2 +1,15 @@
-//! The `quietcontext` binary.
-fn main() {}
+//! The `quietcontext` binary. What it does is decided in `mode`, before anything is built.
+
+mod args;
+mod command;
+mod config;
+mod log;
+mod mode;
+mod place;
+mod serve;
+mod terminal;
+mod wire;
+
+fn main() -> std::process::ExitCode {
+    mode::start(std::env::args_os().skip(1).collect())
+}

@@ -1,0 +1,210 @@
+//! The command line for people.
+
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
+
+use crate::{
+    command,
+    config::Flags,
+    serve,
+    terminal::{self, Exit},
+};
+
+/// What stands below every help text.
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 the call answered with an error, 2 wrong arguments or configuration, 130 interrupted.";
+
+const EXAMPLES: &str = "\
+Examples:
+  quietcontext call execute '{\"language\":\"python\",\"code\":\"print(6*7)\"}'
+  quietcontext index docs && quietcontext search how are tokens renewed
+  quietcontext cat r:20101-20960 | less
+  quietcontext cat execute:17 --raw > output.bin
+
+Exit codes: 0 done, 1 the call answered with an error, 2 wrong arguments or configuration, 130 interrupted.";
+
+/// Gives AI coding agents big data in small answers: runs, stores and searches on this machine.
+#[derive(Debug, Parser)]
+#[command(
+    name = "quietcontext",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = EXAMPLES
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    common: Common,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// Workspace root [default: the working directory]
+    #[arg(long, value_name = "DIR", global = true)]
+    root: Option<PathBuf>,
+    /// Folder of the stores [default: ~/.local/share/quietcontext]
+    #[arg(long, value_name = "DIR", global = true)]
+    data_dir: Option<PathBuf>,
+    /// Log on standard error: off, error, warn, info, debug or trace [default: off]
+    #[arg(long, value_name = "LEVEL", global = true)]
+    log: Option<String>,
+    /// Answer in JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve MCP on standard input and output; what an agent's configuration starts
+    #[command(after_help = EXIT_CODES)]
+    Serve,
+    /// Call a tool exactly as an agent does
+    #[command(after_help = EXIT_CODES)]
+    Call {
+        /// batch, exec-file, execute, fetch-index, index or search
+        tool: String,
+        /// The arguments, one JSON object; - reads it from standard input
+        #[arg(default_value = "{}")]
+        arguments: String,
+    },
+    /// Index a file, a directory, or with - what comes on standard input
+    #[command(after_help = EXIT_CODES)]
+    Index {
+        /// File or directory beneath the root, or -
+        path: PathBuf,
+        /// Label under which it is stored; the same label again replaces
+        #[arg(long)]
+        source: Option<String>,
+    },
+    /// Search what was indexed, fetched and printed by runs
+    #[command(after_help = EXIT_CODES)]
+    Search {
+        /// The question or the words; "quotes" keep a phrase together
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Results
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=20))]
+        limit: Option<u8>,
+        /// Only this label, a prefix ending in *, or a part of a path
+        #[arg(long)]
+        source: Option<String>,
+        /// Only code or only prose
+        #[arg(long, value_enum)]
+        kind: Option<Kind>,
+        /// Titles and references without text
+        #[arg(long)]
+        brief: bool,
+    },
+    /// Print a stored document or a part of it, whole and exactly
+    #[command(after_help = EXIT_CODES)]
+    Cat {
+        /// A reference (r:20101-20960) or a label (execute:17, docs/guide.md)
+        what: String,
+        /// The bytes as they were captured instead of the readable text
+        #[arg(long)]
+        raw: bool,
+    },
+    /// List what is stored, newest first
+    #[command(after_help = EXIT_CODES)]
+    Sources,
+    /// Remove stored text for good
+    #[command(after_help = EXIT_CODES)]
+    Purge {
+        /// A label, a prefix ending in *, or a part of a path
+        #[arg(required_unless_present = "all")]
+        source: Option<String>,
+        /// Everything that is stored for this root
+        #[arg(long, conflicts_with = "source")]
+        all: bool,
+        /// Do not ask
+        #[arg(long, short, action = ArgAction::SetTrue)]
+        yes: bool,
+    },
+    /// Show every setting, its value and how to change it
+    #[command(after_help = EXIT_CODES)]
+    Config,
+    /// Check what the server needs on this machine
+    #[command(after_help = EXIT_CODES)]
+    Doctor,
+}
+
+/// Kinds of content.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Kind {
+    /// Programs and configuration.
+    Code,
+    /// Text for people.
+    Prose,
+}
+
+/// How a command answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Parses `arguments` and does what they ask for.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let named = std::iter::once(OsString::from("quietcontext")).chain(arguments);
+    let arguments = match Arguments::try_parse_from(named) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let asked_for =
+                matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            let _unheard = error.print();
+            return if asked_for { Exit::Fine } else { Exit::Usage }.into();
+        }
+    };
+    let Common { root, data_dir, log, json } = arguments.common;
+    let flags = Flags { root, data_dir, log };
+    let form = if json { Form::Json } else { Form::Text };
+    let outcome = match arguments.command {
+        Command::Serve => return serve::serve(&flags),
+        Command::Call { tool, arguments } => command::call::run(&flags, &tool, &arguments, form),
+        Command::Index { path, source } => command::index::run(&flags, &path, source, form),
+        Command::Search { words, limit, source, kind, brief } => {
+            let query = command::search::Query { words, limit, source, kind, brief };
+            command::search::run(&flags, query, form)
+        }
+        Command::Cat { what, raw } => command::cat::run(&flags, &what, raw),
+        Command::Sources => command::sources::run(&flags, form),
+        Command::Purge { source, all: _, yes } => {
+            command::purge::run(&flags, source.as_deref(), yes)
+        }
+        Command::Config => command::config::run(&flags, form),
+        Command::Doctor => command::doctor::run(&flags, form),
+    };
+    terminal::finish(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_parser_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn help_texts() {
+        let mut command = Arguments::command();
+        command.build();
+        let mut text = command.render_long_help().to_string();
+        for sub in command.get_subcommands_mut() {
+            text.push_str("\n--------\n");
+            text.push_str(&sub.render_long_help().to_string());
+        }
+        insta::assert_snapshot!(text);
+    }
+}

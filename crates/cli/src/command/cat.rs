@@ -1,0 +1,123 @@
+//! `cat`: a stored document, or the part of one that a reference names, without any limit.
+
+use std::io::{self, Write};
+
+use anyhow::{anyhow, bail};
+use quietcontext_store::{ChunkId, ChunkRange, DocumentInfo, Last, Location, Span, Store};
+use quietcontext_tools::Reference;
+
+use crate::{
+    config::Flags,
+    terminal::{Exit, Problem},
+    wire,
+};
+
+/// Text that is held at once.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// Prints what a reference or a label names.
+pub(crate) fn run(flags: &Flags, what: &str, raw: bool) -> Result<Exit, Problem> {
+    let wired = wire::wire(flags)?;
+    wired.toolbox.with_store(&wired.root.path, |store| {
+        let mut out = io::stdout().lock();
+        let part = find(store, what)?;
+        if raw {
+            write_raw(store, &part, &mut out)?;
+        } else {
+            write_text(store, &part, &mut out)?;
+        }
+        out.flush()?;
+        Ok(Exit::Fine)
+    })
+}
+
+/// A part of a document.
+struct Part {
+    document: DocumentInfo,
+    /// The chunks and the bytes of the first that are left out; `None` in an empty document.
+    chunks: Option<(ChunkId, u64, ChunkId)>,
+}
+
+fn find(store: &Store, what: &str) -> anyhow::Result<Part> {
+    let reference = match Reference::parse(what) {
+        Ok(reference) => reference,
+        Err(error) => return labelled(store, what)?.ok_or_else(|| anyhow!("{error}")),
+    };
+    match store.locate(&span(&reference))? {
+        Location::Live { document, first, skip, last } => {
+            Ok(Part { document: *document, chunks: Some((first, skip, last)) })
+        }
+        Location::Replaced { by: Some(by) } => bail!("{reference} replaced, now r:{by}"),
+        Location::Replaced { by: None } => bail!("{reference} replaced, now empty"),
+        Location::Gone => bail!("{reference} gone"),
+        Location::Expired => bail!("{reference} expired"),
+        Location::Crosses { end } => bail!("{reference} leaves its document, which ends at {end}"),
+        Location::SkipBeyond { len } => bail!("{reference} begins behind its chunk's {len} bytes"),
+        // A label may look like a number.
+        Location::Unknown => {
+            labelled(store, what)?.ok_or_else(|| anyhow!("{reference} unknown in this root"))
+        }
+    }
+}
+
+fn labelled(store: &Store, label: &str) -> anyhow::Result<Option<Part>> {
+    Ok(store.by_label(label)?.map(|document| {
+        let chunks = document.range.map(|range| (range.first, 0, range.last));
+        Part { document, chunks }
+    }))
+}
+
+/// What the store is asked for.
+fn span(reference: &Reference) -> Span {
+    let text = reference.to_string();
+    let last = match text.split_once('-') {
+        None => Last::One,
+        Some((_, end)) => end.parse().map_or(Last::End, |number| Last::At(ChunkId(number))),
+    };
+    Span { first: ChunkId(reference.first), skip: reference.skip, last }
+}
+
+fn write_raw(store: &Store, part: &Part, out: &mut impl Write) -> anyhow::Result<()> {
+    if let Some((first, skip, last)) = part.chunks
+        && (skip != 0 || part.document.range != Some(ChunkRange { first, last }))
+    {
+        bail!("--raw gives whole documents, and this is a part of {}", part.document.label);
+    }
+    io::copy(&mut store.raw(part.document.id)?, out)?;
+    Ok(())
+}
+
+fn write_text(store: &Store, part: &Part, out: &mut impl Write) -> anyhow::Result<()> {
+    let Some((mut next, skip, last)) = part.chunks else { return Ok(()) };
+    let mut skip = usize::try_from(skip)?;
+    while next <= last {
+        let chunks = store.chunks(next, last, PIECE_BYTES)?;
+        let Some(end) = chunks.last() else {
+            bail!("the document changed while it was read");
+        };
+        next = ChunkId(end.id.0 + 1);
+        for chunk in &chunks {
+            let text = chunk.text.as_bytes();
+            out.write_all(text.get(std::mem::take(&mut skip)..).unwrap_or_default())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_become_spans() {
+        for (text, skip, last) in [
+            ("r:7", 0, Last::One),
+            ("[r:7@512]", 512, Last::One),
+            ("r:7-", 0, Last::End),
+            ("7@3-12", 3, Last::At(ChunkId(12))),
+        ] {
+            let wanted = Span { first: ChunkId(7), skip, last };
+            assert_eq!(span(&Reference::parse(text).unwrap()), wanted, "{text}");
+        }
+    }
+}

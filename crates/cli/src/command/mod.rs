@@ -1,0 +1,10 @@
+//! The commands for people. Those that agents have as tools go the same way as an agent's call.
+
+pub(crate) mod call;
+pub(crate) mod cat;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod index;
+pub(crate) mod purge;
+pub(crate) mod search;
+pub(crate) mod sources;
