@@ -1,1 +1,40 @@
-//! Placeholder.
+//! The six tools: raw arguments in, one bounded answer out; the only place that orchestrates the leaves.
+//!
+//! Reading order: [`Tool`] (what is offered), [`Toolbox`] (one call), then a tool's own module. Every
+//! stage consumes the type before it: raw arguments become a request that can only exist if it is
+//! consistent, a request becomes an effect, an effect becomes a draft, a draft becomes [`CappedText`].
+
+mod answer;
+mod args;
+mod batch;
+mod budget;
+mod call;
+mod digest;
+mod document;
+mod error;
+mod exec_file;
+mod execute;
+mod fetch_index;
+mod freshness;
+mod index;
+mod jobs;
+mod limits;
+mod open;
+mod program;
+mod reference;
+mod render;
+mod root;
+mod salient;
+mod scripts;
+mod search;
+mod tool;
+mod toolbox;
+mod walk;
+
+pub use budget::{ByteBudget, CappedText};
+pub use call::{Answer, Call, Progress};
+pub use error::ToolError;
+pub use limits::LIMITS;
+pub use reference::{Reference, ReferenceError};
+pub use tool::{Confinement, INSTRUCTIONS, Tool, ToolSpec};
+pub use toolbox::{Stores, Toolbox, ToolboxConfig};

@@ -1,0 +1,383 @@
+//! `batch`: several commands, each output a document of its own, and passages for the queries.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use quietcontext_exec::{Exit, Input, Program, Run, RunRequest, Streams};
+use quietcontext_store::{DocumentId, Label, Query, Receipt, Scope, StoreError};
+
+use crate::answer::Draft;
+use crate::args::batch::{Command, QueryScope, Request};
+use crate::budget::{clip, cut_front};
+use crate::call::Answer;
+use crate::digest::Gathered;
+use crate::document;
+use crate::error::ToolError;
+use crate::execute::{draft, exec_error, not_stored};
+use crate::render::{self, counted, one_line};
+use crate::root::{check_root, working_directory};
+use crate::search::{Checked, fresh, hit_lines, query_line, stored_list, verdict_line};
+use crate::toolbox::Context;
+
+/// Longest label of a command in an answer, in bytes.
+const LABEL_BYTES: usize = 60;
+/// Results a query of a batch shows.
+const PASSAGES: usize = 3;
+/// Last part of a failing command's standard error that is shown, in bytes.
+const STDERR_BYTES: usize = 300;
+/// Runs longer than this say how long they took.
+const NOTABLE: Duration = Duration::from_secs(1);
+
+/// What became of one command.
+enum Outcome {
+    Ran { run: Box<Run>, stored: Result<Receipt, StoreError>, seen: Box<Gathered> },
+    NotRun(ToolError),
+    NotStarted,
+}
+
+/// One command of the batch with its place and name.
+struct Entry {
+    name: String,
+    outcome: Outcome,
+}
+
+/// Answers `batch`.
+pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolError> {
+    check_root(&context.root.path, context.shared.config.home.as_deref())?;
+    let cwd = working_directory(&context.root.path, request.cwd.as_deref())?;
+    let number = context.root.store.next_number("batch");
+    let names = names(&request.commands);
+    let next = AtomicUsize::new(0);
+    let outcomes: Mutex<HashMap<usize, Outcome>> = Mutex::new(HashMap::new());
+    let total = request.commands.len();
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let (Some(command), Some(name)) = (request.commands.get(index), names.get(index))
+            else {
+                break;
+            };
+            if context.late() || context.cancel.is_cancelled() {
+                break;
+            }
+            let outcome = one(context, command, name, &number, &cwd);
+            let done = {
+                let mut all = outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                all.insert(index, outcome);
+                all.len()
+            };
+            context.progress(done as f64, Some(total as f64), name);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..request.concurrency.min(total) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    context.check_cancelled()?;
+    let mut outcomes = outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let entries: Vec<Entry> = names
+        .into_iter()
+        .enumerate()
+        .map(|(index, name)| Entry {
+            name,
+            outcome: outcomes.remove(&index).unwrap_or(Outcome::NotStarted),
+        })
+        .collect();
+    Ok(answer(context, &request, &entries))
+}
+
+/// Names of the commands as they stand in answers and labels; a repeated one gets `#2`.
+fn names(commands: &[Command]) -> Vec<String> {
+    let mut used: HashMap<String, usize> = HashMap::new();
+    commands
+        .iter()
+        .enumerate()
+        .map(|(index, command)| {
+            let given = command.label.as_deref().map(render::source).unwrap_or_default();
+            let base =
+                if given.is_empty() { (index + 1).to_string() } else { clip(&given, LABEL_BYTES) };
+            let count = used.entry(base.clone()).or_insert(0);
+            *count += 1;
+            if *count == 1 { base } else { format!("{base}#{count}") }
+        })
+        .collect()
+}
+
+fn one(
+    context: &Context,
+    command: &Command,
+    name: &str,
+    number: &Result<u64, StoreError>,
+    cwd: &std::path::Path,
+) -> Outcome {
+    let run = context.shared.executor.run(
+        &RunRequest {
+            program: Program::Command(command.command.as_str().into()),
+            root: context.root.path.clone(),
+            cwd: cwd.to_owned(),
+            input: Input::Empty,
+            deadline: Some(context.deadline),
+            streams: Streams::Separate,
+        },
+        &context.cancel,
+    );
+    let run = match run {
+        Ok(run) => run,
+        Err(error) => return Outcome::NotRun(exec_error(error)),
+    };
+    let mut seen = Gathered::new(crate::limits::DIGEST_BYTES);
+    let stored = match number {
+        Ok(number) => {
+            let label = format!("batch:{number}:{name}");
+            document::store(context, &run, Label::Fixed(&label), Some(&mut seen))
+        }
+        Err(error) => {
+            Err(StoreError::Io { step: "numbering the batch", reason: error.to_string() })
+        }
+    };
+    Outcome::Ran { run: Box::new(run), stored, seen: Box::new(seen) }
+}
+
+impl Entry {
+    fn failed(&self) -> bool {
+        match &self.outcome {
+            Outcome::Ran { run, stored, .. } => run.exit != Exit::Code(0) || stored.is_err(),
+            Outcome::NotRun(_) | Outcome::NotStarted => true,
+        }
+    }
+
+    fn document(&self) -> Option<DocumentId> {
+        match &self.outcome {
+            Outcome::Ran { stored: Ok(receipt), .. } => Some(receipt.document),
+            _ => None,
+        }
+    }
+
+    /// `label: exit 3 · 1,024 bytes, 20 lines · r:7-9 · 2.1 s`.
+    fn line(&self, timeout: Duration) -> String {
+        let mut parts = Vec::new();
+        match &self.outcome {
+            Outcome::NotStarted => parts.push("not started: the deadline had passed".to_owned()),
+            Outcome::NotRun(error) => {
+                parts.push(format!("not run: {}", one_line(&error.to_string())))
+            }
+            Outcome::Ran { run, stored, .. } => {
+                parts.push(document::outcome(run, timeout));
+                match stored {
+                    Ok(receipt) => {
+                        parts.push(if receipt.bytes == 0 {
+                            "no output".to_owned()
+                        } else {
+                            let lines = counted(receipt.lines, "line");
+                            format!("{}, {lines}", counted(receipt.bytes, "byte"))
+                        });
+                        parts.extend(receipt.range.map(render::range));
+                        parts.extend(document::view_words(receipt.view));
+                    }
+                    Err(error) => parts.push(not_stored(error)),
+                }
+                if run.duration > NOTABLE {
+                    parts.push(render::seconds(run.duration));
+                }
+                if run.left_behind > 0 {
+                    parts.push(format!("stopped {} left running", run.left_behind));
+                }
+                if let Some(lost) = &run.io_lost {
+                    parts.push(format!("output lost: {}", one_line(lost)));
+                }
+            }
+        }
+        format!("{}: {}", self.name, parts.join(" · "))
+    }
+
+    /// The last lines of a failing command's standard error.
+    fn stderr_tail(&self) -> Option<String> {
+        let Outcome::Ran { run, .. } = &self.outcome else { return None };
+        if run.exit == Exit::Code(0) || run.stderr.is_empty() {
+            return None;
+        }
+        let mut buffer = vec![0; STDERR_BYTES * 2];
+        let from = run.stderr.len().saturating_sub(buffer.len() as u64);
+        let read = run.stderr.read_at(from, &mut buffer).ok()?;
+        buffer.truncate(read);
+        let (text, _) = quietcontext_store::clean(&buffer);
+        let text = text.trim_end();
+        let tail = cut_front(text, STDERR_BYTES);
+        // A line that was cut in front is left out where whole lines follow.
+        let tail = match tail.split_once('\n') {
+            Some((_, rest)) if tail.len() < text.len() => rest,
+            _ => tail,
+        };
+        (!tail.trim().is_empty()).then(|| format!("[stderr]\n{tail}"))
+    }
+}
+
+fn answer(context: &Context, request: &Request, entries: &[Entry]) -> Answer {
+    let mut draft = draft(context, request.max_bytes);
+    if let Some(notice) = context.root.store.notice() {
+        draft.head(&format!("[{}]", one_line(&notice)));
+    }
+    let lines: Vec<String> = entries.iter().map(|entry| entry.line(request.timeout)).collect();
+    let queries: usize = request.queries.iter().map(|query| query_line(query).len() + 12).sum();
+    let needed: usize = lines.iter().map(|line| line.len() + 1).sum();
+    if needed + queries.min(request.max_bytes / 4) > draft.room() {
+        push_list(context, &mut draft, entries, &lines, request.max_bytes);
+    } else {
+        let mut reserved = needed + queries;
+        for (entry, line) in entries.iter().zip(&lines) {
+            reserved -= line.len() + 1;
+            draft.line(line);
+            if let Some(tail) = entry.stderr_tail()
+                && tail.len() + reserved < draft.room()
+            {
+                draft.line(&tail);
+            }
+        }
+    }
+    if request.queries.is_empty() {
+        push_digests(context, &mut draft, entries);
+    } else {
+        push_passages(context, &mut draft, request, entries);
+    }
+    draft.finish()
+}
+
+/// More commands than lines: totals, the list by reference, and as many lines as fit, failures first.
+fn push_list(
+    context: &Context,
+    draft: &mut Draft,
+    entries: &[Entry],
+    lines: &[String],
+    max_bytes: usize,
+) {
+    let failed = entries.iter().filter(|entry| entry.failed()).count();
+    let totals = format!("{} commands, {failed} failed", entries.len());
+    let list: String = lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect();
+    stored_list(context, draft, "batch", &totals, &list);
+    let (bad, good): (Vec<_>, Vec<_>) =
+        entries.iter().zip(lines).partition(|(entry, _)| entry.failed());
+    let keep = max_bytes / 4;
+    for (entry, line) in bad.into_iter().chain(good) {
+        if draft.room() < line.len() + keep {
+            break;
+        }
+        draft.line(line);
+        if let Some(tail) = entry.stderr_tail()
+            && draft.room() > tail.len() + keep * 2
+        {
+            draft.line(&tail);
+        }
+    }
+}
+
+/// Without queries: a digest of each output that has room.
+fn push_digests(context: &Context, draft: &mut Draft, entries: &[Entry]) {
+    let with_output: Vec<&Entry> = entries
+        .iter()
+        .filter(|e| matches!(&e.outcome, Outcome::Ran { stored: Ok(r), .. } if r.bytes > 0))
+        .collect();
+    let mut left = with_output.len();
+    for entry in with_output {
+        let Outcome::Ran { stored: Ok(receipt), seen, .. } = &entry.outcome else { continue };
+        let share = (draft.room() / left.max(1)).min(crate::limits::DIGEST_BYTES);
+        left = left.saturating_sub(1);
+        let header = format!("== {}", entry.name);
+        if share < header.len() + 48 {
+            continue;
+        }
+        let store = &context.root.store;
+        let chunk = |line| store.chunk_of_line(receipt.document, line).ok().flatten();
+        let digest = seen.render(share - header.len() - 4, chunk);
+        draft.line(&header);
+        draft.line(digest.trim_end_matches('\n'));
+    }
+}
+
+fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entries: &[Entry]) {
+    let documents: Vec<DocumentId> = entries.iter().filter_map(Entry::document).collect();
+    let scope = match request.scope {
+        QueryScope::Batch => Scope::Documents(&documents),
+        QueryScope::Global => Scope::All,
+    };
+    let searched = match request.scope {
+        QueryScope::Batch => counted(documents.len() as u64, "output"),
+        QueryScope::Global => "all that is stored".to_owned(),
+    };
+    let mut shown = std::collections::HashSet::new();
+    let mut reserved: usize =
+        request.queries.iter().map(|query| query_line(query).len() + 40).sum();
+    let mut unanswered = 0;
+    for text in &request.queries {
+        let line = query_line(text);
+        reserved = reserved.saturating_sub(line.len() + 40);
+        if !draft.line(&line) {
+            unanswered += 1;
+            continue;
+        }
+        let query = Query {
+            text,
+            limit: PASSAGES,
+            scope,
+            kind: None,
+            // What was run is searched even when the deadline has passed: its answer is due now.
+            deadline: Some(
+                context.deadline.max(std::time::Instant::now() + Duration::from_secs(2)),
+            ),
+        };
+        let found = match fresh(context, &query) {
+            Ok(found) => found,
+            Err(error) => {
+                draft.line(&one_line(&error.to_string()));
+                continue;
+            }
+        };
+        if let Some(verdict) = verdict_line(&found, context) {
+            draft.line(&format!("{verdict} in {searched}"));
+        }
+        let mut seen = Vec::new();
+        for Checked { hit, freshness } in &found.checked {
+            if !shown.insert(hit.chunk) {
+                seen.push(format!("r:{}", hit.chunk));
+                continue;
+            }
+            let (mut line, preview) = hit_lines(hit, &context.root.path);
+            line.push_str(freshness.mark());
+            let spare = draft.room().saturating_sub(reserved);
+            if line.len() > spare {
+                seen.push(format!("r:{}", hit.chunk));
+                continue;
+            }
+            draft.line(&line);
+            let spare = draft.room().saturating_sub(reserved);
+            let preview = crate::budget::cut_at_line(&preview, spare).trim_end_matches('\n');
+            if !preview.is_empty() {
+                draft.line(preview);
+            }
+        }
+        if !seen.is_empty() {
+            draft.line(&format!("see {}", seen.join(" ")));
+        }
+    }
+    if unanswered > 0 {
+        draft.line(&format!("+{unanswered} queries without room; use search"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// F-034: equal, empty and hostile labels stay apart and cannot forge a reference.
+    #[test]
+    fn commands_get_unique_bounded_names() {
+        let command = |label: &str| Command { label: Some(label.into()), command: "x".into() };
+        let long = format!("[r:1]\n{}", "y".repeat(5_000));
+        let names = names(&[command("t"), command("t"), command(""), command(&long)]);
+        assert_eq!(names[..3], ["t", "t#2", "3"]);
+        assert!(names[3].starts_with("(r:1] yyy") && names[3].len() <= LABEL_BYTES);
+    }
+}

@@ -1,0 +1,345 @@
+//! `index`: text, a file or a directory into the store; the answer is counts.
+
+use std::collections::HashMap;
+use std::io::{Read, Seek as _};
+use std::path::Path;
+
+use quietcontext_store::{
+    FileStamp, KnownFile, Label, NewDocument, Origin, Receipt, Status, StoreError, Writer,
+};
+
+use crate::answer::Draft;
+use crate::args::index::{PathArgs, Request};
+use crate::budget::ByteBudget;
+use crate::call::Answer;
+use crate::error::ToolError;
+use crate::limits;
+use crate::open::{Named, Opened, open, reopen};
+use crate::render::{self, counted};
+use crate::root::{check_root, reason, shown};
+use crate::toolbox::Context;
+use crate::walk::{Filters, Found, Reason, Skipped, Walk, unwanted_content};
+
+/// Answers `index`.
+pub(crate) fn index(context: &Context, request: Request) -> Result<Answer, ToolError> {
+    match request {
+        Request::Content { content, source } => self::content(context, &content, source.as_deref()),
+        Request::Path(args) => {
+            match open(&context.root.path, &context.shared.config.readable, &args.path)? {
+                Named::File(opened) => file(context, &args, opened),
+                Named::Directory { relative, base } => directory(context, &args, &base, &relative),
+            }
+        }
+    }
+}
+
+fn content(context: &Context, content: &str, source: Option<&str>) -> Result<Answer, ToolError> {
+    let label = source.map_or(Label::Numbered { family: "content" }, Label::Fixed);
+    let document = NewDocument { name: source, ..NewDocument::new(label, Origin::Content) };
+    let receipt =
+        context.root.store.add(document, &mut content.as_bytes(), None).map_err(not_indexed)?;
+    Ok(receipt_answer(context, &receipt))
+}
+
+fn file(context: &Context, args: &PathArgs, mut opened: Opened) -> Result<Answer, ToolError> {
+    let path = shown(&context.root.path, &opened.path);
+    let label = args.source.clone().unwrap_or_else(|| path.clone());
+    let stamp = opened.stamp;
+    let mut text = Text::of(&mut opened).map_err(io_failed)?;
+    let document = document(&label, &path, stamp, text.name());
+    let receipt = context.root.store.add(document, text.reader(), None).map_err(not_indexed)?;
+    Ok(receipt_answer(context, &receipt))
+}
+
+/// `indexed 1,234 bytes, 20 lines, 3 sections as notes.md · r:7-9 · unchanged`.
+fn receipt_answer(context: &Context, receipt: &Receipt) -> Answer {
+    let mut draft = Draft::new(ByteBudget::new(limits::RECEIPT_BYTES));
+    push_notice(context, &mut draft);
+    let mut parts = vec![format!(
+        "indexed {}, {}, {} as {}",
+        counted(receipt.bytes, "byte"),
+        counted(receipt.lines, "line"),
+        counted(receipt.chunks, "section"),
+        render::source(&receipt.label)
+    )];
+    parts.extend(receipt.range.map(render::range));
+    match &receipt.status {
+        Status::New => {}
+        Status::Replaced => parts.push("replaced".to_owned()),
+        Status::Unchanged => parts.push("unchanged".to_owned()),
+        Status::SameAs(label) => parts.push(format!("same text as {}", render::source(label))),
+    }
+    parts.extend(crate::document::view_words(receipt.view));
+    draft.head(&parts.join(" · "));
+    draft.finish()
+}
+
+/// What the user must know about the store once: a damaged one was set aside.
+fn push_notice(context: &Context, draft: &mut Draft) {
+    if let Some(notice) = context.root.store.notice() {
+        draft.head(&format!("[{}]", render::one_line(&notice)));
+    }
+}
+
+fn not_indexed(error: StoreError) -> ToolError {
+    tracing::warn!(?error, "not indexed");
+    ToolError::Failed(format!("not indexed: {error}"))
+}
+
+fn document<'a>(
+    label: &'a str,
+    path: &'a str,
+    stamp: FileStamp,
+    name: Option<&'a str>,
+) -> NewDocument<'a> {
+    NewDocument {
+        name: name.or(Some(path)),
+        stamp: Some(stamp),
+        path: Some(path),
+        ..NewDocument::new(Label::Fixed(label), Origin::File)
+    }
+}
+
+/// What of a file is indexed: its bytes, or for a web page its text as Markdown.
+enum Text<'a> {
+    Bytes(&'a mut std::fs::File),
+    Markdown(std::io::Cursor<Vec<u8>>),
+}
+
+/// Largest web page that is converted, in bytes; a larger one is indexed as it is.
+const HTML_BYTES: u64 = 16 << 20;
+
+impl<'a> Text<'a> {
+    fn of(opened: &'a mut Opened) -> std::io::Result<Self> {
+        let extension = opened.relative.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let html = matches!(extension.to_ascii_lowercase().as_str(), "html" | "htm" | "xhtml");
+        if !html || opened.stamp.size > HTML_BYTES {
+            return Ok(Self::Bytes(&mut opened.file));
+        }
+        let mut bytes = Vec::new();
+        (&opened.file).take(HTML_BYTES).read_to_end(&mut bytes)?;
+        let (source, view) = quietcontext_store::clean(&bytes);
+        let page = quietcontext_fetch::html_to_markdown(&source, None);
+        if view.binary || page.text.trim().is_empty() {
+            opened.file.rewind()?;
+            return Ok(Self::Bytes(&mut opened.file));
+        }
+        Ok(Self::Markdown(std::io::Cursor::new(page.text.into_bytes())))
+    }
+
+    fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::Bytes(_) => None,
+            Self::Markdown(_) => Some("page.md"),
+        }
+    }
+
+    fn reader(&mut self) -> &mut dyn Read {
+        match self {
+            Self::Bytes(file) => file,
+            Self::Markdown(text) => text,
+        }
+    }
+}
+
+/// Indexes one file again under its label; used when a search finds that it has changed.
+pub(crate) fn refresh_file(context: &Context, label: &str, path: &Path) -> Result<(), ToolError> {
+    let named = open(&context.root.path, &context.shared.config.readable, &path.to_string_lossy())?;
+    let Named::File(mut opened) = named else {
+        return Err(ToolError::argument("path", "is a directory now"));
+    };
+    let path = shown(&context.root.path, &opened.path);
+    let stamp = opened.stamp;
+    let mut text = Text::of(&mut opened).map_err(io_failed)?;
+    let document = document(label, &path, stamp, text.name());
+    context.root.store.add(document, text.reader(), None).map_err(not_indexed)?;
+    Ok(())
+}
+
+fn io_failed(error: std::io::Error) -> ToolError {
+    ToolError::argument("path", format!("could not be read: {}", reason(&error)))
+}
+
+// ---------------------------------------------------------------- directories
+
+/// What indexing a directory did.
+#[derive(Debug, Default)]
+struct Tally {
+    files: u64,
+    sections: u64,
+    bytes: u64,
+    unchanged: u64,
+    added: u64,
+    replaced: u64,
+    removed: u64,
+}
+
+fn directory(
+    context: &Context,
+    args: &PathArgs,
+    base: &Path,
+    relative: &Path,
+) -> Result<Answer, ToolError> {
+    check_root(base, context.shared.config.home.as_deref())?;
+    let filters = Filters::new(args).map_err(ToolError::Argument)?;
+    let start = base.join(relative);
+    let labels = Labels { source: args.source.as_deref(), root: &context.root.path, start: &start };
+    let known = known(context, &labels).map_err(not_indexed)?;
+    let mut writer = context.root.store.writer().map_err(not_indexed)?;
+    let mut walk = Walk::new(base, relative, &filters);
+    let mut tally = Tally::default();
+    let mut unseen: HashMap<String, KnownFile> =
+        known.into_iter().map(|file| (file.label.clone(), file)).collect();
+    let mut late = false;
+    while let Some(found) = walk.next() {
+        if context.cancel.is_cancelled() {
+            break;
+        }
+        if context.late() {
+            late = true;
+            break;
+        }
+        let label = labels.of(&found);
+        let before = unseen.remove(&label);
+        let outcome = one(&mut writer, context, base, &found, &label, before.as_ref(), &mut tally);
+        if let Some(reason) = outcome.map_err(not_indexed)? {
+            walk.pass_over(reason);
+        }
+        if tally.files.is_multiple_of(100) {
+            context.progress(tally.files as f64, None, "indexed");
+        }
+    }
+    let skipped = walk.finish();
+    for (label, file) in unseen {
+        if !late
+            && filters.would_visit(&start, &context.root.path.join(&file.path))
+            && std::fs::symlink_metadata(context.root.path.join(&file.path)).is_err()
+            && writer.forget(&label).map_err(not_indexed)?
+        {
+            tally.removed += 1;
+        }
+    }
+    writer.finish().map_err(not_indexed)?;
+    context.check_cancelled()?;
+    Ok(directory_answer(context, &tally, &skipped, late))
+}
+
+/// The stored files that this call's labels cover, found by their paths.
+fn known(context: &Context, labels: &Labels<'_>) -> Result<Vec<KnownFile>, StoreError> {
+    let mut prefix = shown(labels.root, labels.start);
+    if !prefix.is_empty() && !prefix.ends_with('/') {
+        prefix.push('/');
+    }
+    let files = context.root.store.known_files(&prefix)?;
+    Ok(files
+        .into_iter()
+        .filter(|file| labels.of_path(&labels.root.join(&file.path)) == file.label)
+        .collect())
+}
+
+/// How the files of a directory are called: their path below the root, or below `source`.
+struct Labels<'a> {
+    source: Option<&'a str>,
+    root: &'a Path,
+    start: &'a Path,
+}
+
+impl Labels<'_> {
+    fn of(&self, found: &Found) -> String {
+        self.of_path(&found.path)
+    }
+
+    fn of_path(&self, path: &Path) -> String {
+        match self.source {
+            None => shown(self.root, path),
+            Some(source) => {
+                let below = path.strip_prefix(self.start).unwrap_or(path);
+                format!("{}/{}", source.trim_end_matches('/'), below.to_string_lossy())
+            }
+        }
+    }
+}
+
+/// Indexes one file of a directory; answers why it was skipped, if it was.
+fn one(
+    writer: &mut Writer,
+    context: &Context,
+    base: &Path,
+    found: &Found,
+    label: &str,
+    before: Option<&KnownFile>,
+    tally: &mut Tally,
+) -> Result<Option<Reason>, StoreError> {
+    if before.is_some_and(|before| before.stamp == found.stamp) {
+        tally.files += 1;
+        tally.unchanged += 1;
+        return Ok(None);
+    }
+    let relative = found.path.strip_prefix(base).unwrap_or(&found.path);
+    let Some(mut opened) = reopen(base, relative) else { return Ok(Some(Reason::Unreadable)) };
+    if let Some(reason) = unwanted_content(&mut opened) {
+        return Ok(Some(reason));
+    }
+    let path = shown(&context.root.path, &opened.path);
+    let stamp = opened.stamp;
+    let Ok(mut text) = Text::of(&mut opened) else { return Ok(Some(Reason::Unreadable)) };
+    let document = document(label, &path, stamp, text.name());
+    let receipt = match writer.add(document, text.reader(), None) {
+        Ok(receipt) => receipt,
+        Err(StoreError::Source(error)) => {
+            tracing::debug!(%error, "a file was not read");
+            return Ok(Some(Reason::Unreadable));
+        }
+        Err(error) => return Err(error),
+    };
+    tally.files += 1;
+    if receipt.status == Status::Unchanged {
+        writer.restamp(label, stamp)?;
+        tally.unchanged += 1;
+        return Ok(None);
+    }
+    tally.sections += receipt.chunks;
+    tally.bytes += receipt.bytes;
+    if before.is_some() {
+        tally.replaced += 1
+    } else {
+        tally.added += 1
+    }
+    Ok(None)
+}
+
+fn directory_answer(context: &Context, tally: &Tally, skipped: &Skipped, late: bool) -> Answer {
+    let mut draft = Draft::new(ByteBudget::new(limits::RECEIPT_BYTES));
+    push_notice(context, &mut draft);
+    let mut parts = vec![counted(tally.files, "file")];
+    if tally.added + tally.replaced > 0 {
+        let sections = counted(tally.sections, "section");
+        parts.push(format!("{sections}, {} read", counted(tally.bytes, "byte")));
+    }
+    for (count, word) in [
+        (tally.added, "added"),
+        (tally.replaced, "replaced"),
+        (tally.unchanged, "unchanged"),
+        (tally.removed, "removed"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{} {word}", render::grouped(count)));
+        }
+    }
+    draft.head(&parts.join(" · "));
+    let reasons: Vec<String> = skipped
+        .reasons()
+        .map(|(reason, count)| format!("{} {reason}", render::grouped(count)))
+        .collect();
+    if !reasons.is_empty() {
+        draft.line(&format!("skipped: {}", reasons.join(", ")));
+    }
+    if skipped.left > 0 {
+        let left = counted(skipped.left, "file");
+        draft.tail(&format!("{left} left: max_files was reached; raise it or index a part"));
+    }
+    if late {
+        draft.tail("not all files were reached before the deadline; call again to go on");
+    }
+    draft.finish()
+}

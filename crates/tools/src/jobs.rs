@@ -1,0 +1,265 @@
+//! Background jobs: output is stored while they run, readable by their label during and after.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use quietcontext_exec::{Exit, Job, RunRequest};
+use quietcontext_store::{Growing, Label, NewDocument, Origin, Receipt, StoreError};
+
+use crate::budget::cut_at_line;
+use crate::call::Answer;
+use crate::digest::Gathered;
+use crate::document::exit_words;
+use crate::error::ToolError;
+use crate::execute::{Answering, draft, exec_error};
+use crate::limits;
+use crate::render::{self, short};
+use crate::toolbox::Context;
+
+/// How often new output is moved into the store while a job runs.
+const PUMP: Duration = Duration::from_millis(100);
+/// Longest wait for the last output of a job that has ended.
+const SETTLE: Duration = Duration::from_secs(10);
+
+/// The jobs of one root that this process started, by label.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    running: Mutex<HashMap<String, Arc<Entry>>>,
+}
+
+/// A job and what is known of its stored output.
+#[derive(Debug)]
+struct Entry {
+    job: Job,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    receipt: Receipt,
+    /// The last byte is stored, or could not be.
+    settled: bool,
+    lost: Option<String>,
+}
+
+impl Jobs {
+    fn find(&self, label: &str) -> Option<Arc<Entry>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).get(label).cloned()
+    }
+}
+
+impl Entry {
+    fn state<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// `running`, or how it ended.
+    fn words(&self) -> String {
+        match self.job.exit() {
+            None => "running".to_owned(),
+            Some(exit) => ended(exit, self.job.output_len()),
+        }
+    }
+
+    /// Waits until everything that was printed is stored.
+    fn settle(&self) {
+        let until = Instant::now() + SETTLE;
+        while !self.state(|state| state.settled) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// How a job ended; it has no deadline, and being stopped is what its user wanted.
+fn ended(exit: Exit, bytes: u64) -> String {
+    match exit {
+        Exit::Cancelled | Exit::TimedOut => "stopped".to_owned(),
+        exit => exit_words(exit, Duration::ZERO, bytes),
+    }
+}
+
+/// Starts a job, waits as long as asked, and answers its handle and the output so far.
+pub(crate) fn start(
+    context: &Context,
+    request: RunRequest,
+    answering: &Answering,
+) -> Result<Answer, ToolError> {
+    // The label comes first: a job whose output could not be stored is not started.
+    let document = NewDocument::new(Label::Numbered { family: answering.family }, Origin::Run);
+    let growing = context.root.store.begin(document).map_err(store_failed)?;
+    let label = growing.receipt().label;
+    let job = context.shared.executor.start(request).map_err(exec_error)?;
+    let state = State { receipt: growing.receipt(), settled: false, lost: None };
+    let entry = Arc::new(Entry { job, state: Mutex::new(state) });
+    {
+        let mut running = context.root.jobs.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.insert(label, Arc::clone(&entry));
+    }
+    let pumped = Arc::clone(&entry);
+    std::thread::Builder::new()
+        .name("job".into())
+        .spawn(move || pump(&pumped, growing))
+        .map_err(|error| ToolError::Failed(format!("no thread for the job: {error}")))?;
+    let until = Instant::now() + answering.timeout;
+    while Instant::now() < until && !context.cancel.is_cancelled() {
+        let left = until.saturating_duration_since(Instant::now()).min(PUMP);
+        if entry.job.wait(left) {
+            entry.settle();
+            break;
+        }
+    }
+    if context.cancel.is_cancelled() {
+        entry.job.stop();
+        return Err(ToolError::Cancelled);
+    }
+    Ok(report(context, &entry, answering.max_bytes, answering.reference.as_deref()))
+}
+
+/// Stops a job, or finds it ended, and answers its final digest.
+pub(crate) fn stop(
+    context: &Context,
+    label: &str,
+    max_bytes: Option<usize>,
+) -> Result<Answer, ToolError> {
+    let label = label.trim().trim_start_matches('[').trim_end_matches(']');
+    let Some(entry) = context.root.jobs.find(label) else {
+        return Err(ToolError::argument(
+            "stop",
+            format!(
+                "{} is no background job of this server; give its label, such as execute:17",
+                short(label)
+            ),
+        ));
+    };
+    entry.job.stop();
+    entry.settle();
+    Ok(report(context, &entry, max_bytes, None))
+}
+
+/// Moves output into the store until the job has ended and all of it is there.
+fn pump(entry: &Entry, mut growing: Growing) {
+    let mut at = 0;
+    let mut lost = None;
+    loop {
+        let ended = entry.job.wait(PUMP);
+        match drain(entry, &mut growing, &mut at) {
+            Ok(()) => {}
+            Err(error) => {
+                tracing::warn!(%error, "output of a job was not stored");
+                lost = Some(error.to_string());
+                break;
+            }
+        }
+        let receipt = growing.receipt();
+        entry.state(|state| state.receipt = receipt);
+        if ended {
+            break;
+        }
+    }
+    while !entry.job.wait(Duration::from_secs(3_600)) {}
+    let outcome = entry.words();
+    let finished = growing.finish(&outcome);
+    entry.state(|state| {
+        match finished {
+            Ok(receipt) => state.receipt = receipt,
+            Err(error) => lost = lost.take().or(Some(error.to_string())),
+        }
+        state.lost = lost.take().or_else(|| entry.job.io_lost());
+        state.settled = true;
+    });
+}
+
+fn drain(entry: &Entry, growing: &mut Growing, at: &mut u64) -> Result<(), StoreError> {
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        let read = entry.job.read_at(*at, &mut buffer).map_err(StoreError::Source)?;
+        if read == 0 {
+            return Ok(());
+        }
+        growing.append(buffer.get(..read).unwrap_or_default())?;
+        *at += read as u64;
+    }
+}
+
+/// `[execute:17 · r:20101- · running]` and the output so far, or its digest.
+fn report(
+    context: &Context,
+    entry: &Entry,
+    max_bytes: Option<usize>,
+    reference: Option<&str>,
+) -> Answer {
+    let (receipt, lost) = entry.state(|state| (state.receipt.clone(), state.lost.clone()));
+    let words = entry.words();
+    let running = words == "running";
+    let bytes = entry.job.output_len();
+    let budget = max_bytes.unwrap_or(if bytes > limits::DIGEST_BYTES as u64 {
+        limits::DIGEST_BYTES
+    } else {
+        limits::ANSWER_BYTES
+    });
+    let mut draft = draft(context, budget);
+    let mut parts = vec![receipt.label.clone()];
+    if let Some(range) = receipt.range {
+        parts.push(if running { format!("r:{}-", range.first) } else { render::range(range) });
+    }
+    if !running {
+        parts.push(render::counted(receipt.bytes, "byte"));
+    }
+    parts.push(words.clone());
+    draft.head(&format!("[{}]", parts.join(" · ")));
+    if let Some(lost) = lost {
+        draft.head(&format!("[output lost: {}]", render::one_line(&lost)));
+    }
+    let left = entry.job.left_behind();
+    if left > 0 {
+        draft.tail(&crate::document::left_running(left));
+    }
+    if let Some(reference) = reference {
+        draft.tail(&format!("[{reference}]"));
+    }
+    push_output(context, &mut draft, entry, &receipt);
+    draft.finish()
+}
+
+/// The output so far where it fits, else its digest.
+fn push_output(
+    context: &Context,
+    draft: &mut crate::answer::Draft,
+    entry: &Entry,
+    receipt: &Receipt,
+) {
+    /// Most of a running job's output that is looked at for a digest, in bytes.
+    const LOOK: u64 = 8 << 20;
+    let total = entry.job.output_len();
+    let from = total.saturating_sub(LOOK);
+    let mut bytes = Vec::new();
+    let mut buffer = vec![0; 64 << 10];
+    let mut at = from;
+    while let Ok(read) = entry.job.read_at(at, &mut buffer) {
+        if read == 0 || at >= total {
+            break;
+        }
+        bytes.extend_from_slice(buffer.get(..read).unwrap_or_default());
+        at += read as u64;
+    }
+    let (text, _) = quietcontext_store::clean(&bytes);
+    if from == 0 && draft.exact(&text) {
+        return;
+    }
+    let mut gathered = Gathered::new(draft.room());
+    for (index, line) in text.lines().enumerate() {
+        quietcontext_store::Observer::line(&mut gathered, index as u64 + 1, line);
+    }
+    let store = &context.root.store;
+    let chunk = |line| {
+        if from > 0 { None } else { store.chunk_of_line(receipt.document, line).ok().flatten() }
+    };
+    let digest = gathered.render(draft.room(), chunk);
+    let room = draft.room();
+    draft.line(cut_at_line(&digest, room).trim_end_matches('\n'));
+}
+
+fn store_failed(error: StoreError) -> ToolError {
+    ToolError::Failed(format!("the job was not started: {error}"))
+}

@@ -1,0 +1,227 @@
+//! Everything a call needs, built once by the wiring; one call goes through here.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use quietcontext_exec::{Cancel, Executor};
+use quietcontext_fetch::Fetcher;
+use quietcontext_store::Store;
+
+use crate::call::{Answer, Call, Progress};
+use crate::error::ToolError;
+use crate::jobs::Jobs;
+use crate::limits;
+use crate::scripts::Scripts;
+use crate::tool::{Confinement, Tool};
+use crate::{args, batch, exec_file, execute, fetch_index, index, search};
+
+/// Makes the store of a root; called once a root, touches nothing.
+pub type Stores = Box<dyn Fn(&Path) -> Store + Send + Sync>;
+
+/// What the user's configuration decides about the tools.
+#[derive(Debug, Clone)]
+pub struct ToolboxConfig {
+    /// How programs are confined.
+    pub confinement: Confinement,
+    /// The user's home directory: no workspace root, and no part of one.
+    pub home: Option<PathBuf>,
+    /// Directories beyond the root that `index` may read.
+    pub readable: Vec<PathBuf>,
+}
+
+/// The six tools over their leaves. Cheap to share; keeps what belongs to a root apart from others.
+pub struct Toolbox {
+    shared: Arc<Shared>,
+}
+
+/// What all roots share.
+pub(crate) struct Shared {
+    pub config: ToolboxConfig,
+    pub executor: Arc<Executor>,
+    pub fetcher: Fetcher,
+    stores: Stores,
+    roots: Mutex<HashMap<PathBuf, Arc<Root>>>,
+}
+
+/// What belongs to one workspace root.
+pub(crate) struct Root {
+    pub path: PathBuf,
+    pub store: Store,
+    pub scripts: Scripts,
+    pub jobs: Jobs,
+}
+
+/// What one call carries through its stages.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub shared: Arc<Shared>,
+    pub root: Arc<Root>,
+    /// When the call ends, whatever is still to do.
+    pub deadline: Instant,
+    /// Stops programs and long loops.
+    pub cancel: Cancel,
+    pub progress: Option<Progress>,
+}
+
+impl Context {
+    /// `Err` when the client does not want the answer any more.
+    pub(crate) fn check_cancelled(&self) -> Result<(), ToolError> {
+        if self.cancel.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(()) }
+    }
+
+    /// Whether the deadline has passed.
+    pub(crate) fn late(&self) -> bool {
+        Instant::now() >= self.deadline
+    }
+
+    /// Tells the client how far the work is.
+    pub(crate) fn progress(&self, done: f64, total: Option<f64>, what: &str) {
+        if let Some(progress) = &self.progress {
+            progress(done, total, what);
+        }
+    }
+}
+
+impl Toolbox {
+    /// A toolbox over its leaves. Touches nothing.
+    pub fn new(
+        config: ToolboxConfig,
+        executor: Arc<Executor>,
+        fetcher: Fetcher,
+        stores: Stores,
+    ) -> Self {
+        let roots = Mutex::new(HashMap::new());
+        Self { shared: Arc::new(Shared { config, executor, fetcher, stores, roots }) }
+    }
+
+    /// Answers one call. Arguments are checked whole before anything happens.
+    pub async fn call(&self, call: Call) -> Answer {
+        let started = Instant::now();
+        let cancel = Cancel::new();
+        let _stopped_with_the_call = CancelOnDrop(cancel.clone());
+        let watcher = tokio::spawn({
+            let (token, cancel) = (call.cancel.clone(), cancel.clone());
+            async move {
+                token.cancelled().await;
+                cancel.cancel();
+            }
+        });
+        let _watched_no_longer = AbortOnDrop(watcher);
+        let context = Context {
+            shared: Arc::clone(&self.shared),
+            root: self.shared.root(&call.root),
+            deadline: started + Duration::from_millis(limits::OTHER_MS),
+            cancel,
+            progress: call.progress.clone(),
+        };
+        let outcome = dispatch(context, call, started).await;
+        outcome.unwrap_or_else(Answer::from)
+    }
+
+    /// The store of a root, for people's commands.
+    pub fn with_store<T>(&self, root: &Path, work: impl FnOnce(&Store) -> T) -> T {
+        work(&self.shared.root(root).store)
+    }
+
+    /// Stops every program at once. Callable from anywhere, any number of times.
+    pub fn shutdown(&self) {
+        self.shared.executor.shutdown();
+    }
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Toolbox").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn root(&self, path: &Path) -> Arc<Root> {
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(roots.entry(path.to_owned()).or_insert_with(|| {
+            Arc::new(Root {
+                path: path.to_owned(),
+                store: (self.stores)(path),
+                scripts: Scripts::default(),
+                jobs: Jobs::default(),
+            })
+        }))
+    }
+}
+
+async fn dispatch(mut context: Context, call: Call, started: Instant) -> Result<Answer, ToolError> {
+    let arguments = call.arguments;
+    match call.tool {
+        Tool::Execute => {
+            let request = args::execute::parse(arguments)?;
+            if let args::execute::Request::Run(run) = &request
+                && !run.background
+            {
+                context.deadline = later(started, run.timeout);
+            }
+            blocking(move || execute::execute(&context, request)).await
+        }
+        Tool::ExecFile => {
+            let request = args::exec_file::parse(arguments)?;
+            context.deadline = later(started, request.timeout);
+            blocking(move || exec_file::exec_file(&context, request)).await
+        }
+        Tool::Batch => {
+            let request = args::batch::parse(arguments)?;
+            context.deadline = later(started, request.timeout);
+            blocking(move || batch::batch(&context, request)).await
+        }
+        Tool::Index => {
+            let request = args::index::parse(arguments)?;
+            blocking(move || index::index(&context, request)).await
+        }
+        Tool::Search => {
+            let request = args::search::parse(arguments)?;
+            blocking(move || search::search(&context, request)).await
+        }
+        Tool::FetchIndex => {
+            let request = args::fetch_index::parse(arguments)?;
+            let cancelled = call.cancel;
+            tokio::select! {
+                answer = fetch_index::fetch_index(context, request) => answer,
+                () = cancelled.cancelled() => Err(ToolError::Cancelled),
+            }
+        }
+    }
+}
+
+fn later(started: Instant, timeout: Duration) -> Instant {
+    started.checked_add(timeout).unwrap_or(started)
+}
+
+/// Runs blocking work on a thread that may block. A panic in it is the caller's panic.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(outcome) => outcome,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(ToolError::Cancelled),
+        },
+    }
+}
+
+struct CancelOnDrop(Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+struct AbortOnDrop(tokio::task::JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
