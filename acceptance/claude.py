@@ -5,6 +5,7 @@
 
 Exit status: 0 all expectations met, 1 some not, 2 the bench itself failed.
 """
+
 import argparse
 import json
 import os
@@ -14,7 +15,9 @@ import sys
 
 sys.dont_write_bytecode = True
 import frame  # noqa: E402
+import isolation  # noqa: E402
 import models  # noqa: E402
+import wire  # noqa: E402
 from codex import run_client  # noqa: E402
 
 REFUSALS = ("Claude requested permissions", "<tool_use_error>")
@@ -31,7 +34,7 @@ class Model:
 
     def decide(self, body, _turn):
         if not body.get("tools"):
-            return [models.message_text("side question")]       # a title and the like
+            return [models.message_text("side question")]  # a title and the like
         try:
             if not self.started:
                 self.started = True
@@ -39,17 +42,23 @@ class Model:
                 if self.defer:
                     names = ",".join(self.prefix + tool for tool in self.script.tools)
                     return [models.message_call("ToolSearch", {"query": "select:" + names}, "find_0")]
-            results = {block["tool_use_id"]: block for message in body["messages"] if isinstance(message["content"], list)
-                       for block in message["content"] if block.get("type") == "tool_result"}
+            results = {
+                block["tool_use_id"]: block
+                for message in body["messages"]
+                if isinstance(message["content"], list)
+                for block in message["content"]
+                if block.get("type") == "tool_result"
+            }
             calls = self.player.advance(lambda call: self.read(results.get(call["id"])))
-            return ([models.message_call(self.prefix + call["tool"], call["arguments"], call["id"]) for call in calls]
-                    or [models.message_text("DONE")])
-        except Exception as error:          # a broken bench must not look like a broken server
+            return [
+                models.message_call(self.prefix + call["tool"], call["arguments"], call["id"]) for call in calls
+            ] or [models.message_text("DONE")]
+        except Exception as error:  # a broken bench must not look like a broken server
             self.session.problem("bench: %r" % error)
             return [models.message_text("bench error")]
 
     def check_offer(self, body):
-        described = [tool["name"][len(self.prefix):] for tool in body["tools"] if tool["name"].startswith(self.prefix)]
+        described = [tool["name"][len(self.prefix) :] for tool in body["tools"] if tool["name"].startswith(self.prefix)]
         named = set(re.findall(re.escape(self.prefix) + r"([A-Za-z0-9_-]+)", json.dumps(body["messages"])))
         offered = sorted(named if self.defer else described)
         self.session.report["offered"] = offered
@@ -70,40 +79,76 @@ class Model:
             own = [part for part in parts if not part.startswith("<system-reminder>")]
             text = "\n".join(own)
             if len(own) < len(parts):
-                text = text[:-1]            # the newline by which the client keeps its reminder apart
+                text = text[:-1]  # the newline by which the client keeps its reminder apart
         problems = ["refused by the client"] if text.startswith(REFUSALS) else []
         return frame.Got(text, is_error=bool(block.get("is_error")), problems=problems)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--claude", required=True, type=os.path.abspath, help="the Claude Code binary (clients.py prints it)")
-    parser.add_argument("--defer", action="store_true", help="leave the tools behind ToolSearch, as the client does by default")
+    parser.add_argument(
+        "--claude", required=True, type=os.path.abspath, help="the Claude Code binary (clients.py prints it)"
+    )
+    parser.add_argument(
+        "--defer", action="store_true", help="leave the tools behind ToolSearch, as the client does by default"
+    )
     frame.common_arguments(parser)
     arguments = parser.parse_args()
-    isolated = not arguments.no_netns and frame.isolate_network()
+    isolated = not arguments.no_netns and isolation.isolate_network()
     session = frame.Session("claude", arguments)
     script = frame.Script(arguments.script, session.root)
     model = Model(arguments.defer, arguments.server_name, session, script)
     service = models.Messages(model.decide, session.root / "model.jsonl")
     command, server_environment = session.server_command(arguments)
     settings = session.root / "mcp.json"
-    settings.write_text(json.dumps({"mcpServers": {arguments.server_name: {
-        "type": "stdio", "command": command[0], "args": command[1:], "env": server_environment}}}))
+    settings.write_text(
+        json.dumps(
+            {
+                "mcpServers": {
+                    arguments.server_name: {
+                        "type": "stdio",
+                        "command": command[0],
+                        "args": command[1:],
+                        "env": server_environment,
+                    }
+                }
+            }
+        )
+    )
     home = session.root / "claude-config"
     home.mkdir()
+    # what README.md tells users to write
+    (home / "settings.json").write_text(json.dumps({"permissions": {"allow": [model.prefix[:-2]]}}))
     environment = session.environment(
-        CLAUDE_CONFIG_DIR=str(home), ANTHROPIC_BASE_URL=service.url, ANTHROPIC_API_KEY="scripted",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_TELEMETRY="1", DISABLE_AUTOUPDATER="1",
-        DISABLE_ERROR_REPORTING="1", ENABLE_TOOL_SEARCH="true" if arguments.defer else "false")
-    version = subprocess.run([arguments.claude, "--version"], env=environment, capture_output=True, text=True).stdout.strip()
+        CLAUDE_CONFIG_DIR=str(home),
+        ANTHROPIC_BASE_URL=service.url,
+        ANTHROPIC_API_KEY="scripted",
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+        DISABLE_TELEMETRY="1",
+        DISABLE_AUTOUPDATER="1",
+        DISABLE_ERROR_REPORTING="1",
+        ENABLE_TOOL_SEARCH="true" if arguments.defer else "false",
+    )
+    version = subprocess.run(
+        [arguments.claude, "--version"], env=environment, capture_output=True, text=True
+    ).stdout.strip()
     session.report.update(version=version, network_isolated=isolated)
-    client = [arguments.claude, "-p", "Run the script.", "--mcp-config", str(settings), "--strict-mcp-config",
-              "--output-format", "stream-json", "--verbose", "--model", "claude-sonnet-4-5",
-              "--allowedTools", model.prefix[:-2]]
+    client = [
+        arguments.claude,
+        "-p",
+        "Run the script.",
+        "--mcp-config",
+        str(settings),
+        "--strict-mcp-config",
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--model",
+        "claude-sonnet-4-5",
+    ]
     run_client(client, environment, arguments, session, script)
     if not arguments.no_tap:
-        frame.check_wire(session, script)
+        wire.check(session, script)
     return session.finish(model.player, script)
 
 

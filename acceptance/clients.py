@@ -4,6 +4,7 @@
 Needs npm. No install script is run (the platform packages carry the binaries) and no lock
 file is written. About 400 MB a client, so keep CACHE_DIR between runs.
 """
+
 import json
 import shutil
 import subprocess
@@ -35,11 +36,19 @@ def install(cache, name):
         return found
     if not shutil.which("npm"):
         raise InstallError("npm is needed to install %s" % package)
-    shutil.rmtree(folder, ignore_errors=True)      # a half install is worse than none
+    shutil.rmtree(folder, ignore_errors=True)  # a half install is worse than none
     folder.mkdir(parents=True)
     (folder / "package.json").write_text(json.dumps({"private": True, "name": "acceptance-" + name}))
-    command = ["npm", "install", "--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error",
-               "%s@%s" % (package, version)]
+    command = [
+        "npm",
+        "install",
+        "--ignore-scripts",
+        "--no-package-lock",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+        "%s@%s" % (package, version),
+    ]
     done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=sys.stderr, stderr=sys.stderr)
     found = binary_below(folder, pattern)
     if done.returncode != 0 or not found:

@@ -5,6 +5,7 @@
 
 Exit status: 0 all expectations met, 1 some not, 2 the bench itself failed.
 """
+
 import argparse
 import json
 import os
@@ -15,14 +16,20 @@ import time
 
 sys.dont_write_bytecode = True
 import frame  # noqa: E402
+import isolation  # noqa: E402
 import models  # noqa: E402
+import wire  # noqa: E402
 
 # The three ways in which current models get MCP tools from Codex, and a model name for each:
 # in the request; behind `tool_search`; as JavaScript functions inside `exec`.
 MODEL = {"direct": "acceptance-direct", "search": "gpt-5.5", "code": "gpt-6.2-sol"}
 
-REFUSALS = ("unsupported call:", "MCP tool call requires approval", "user cancelled MCP tool call",
-            "tool call error: tool call failed")
+REFUSALS = (
+    "unsupported call:",
+    "MCP tool call requires approval",
+    "user cancelled MCP tool call",
+    "tool call error: tool call failed",
+)
 
 
 def clean(name):
@@ -43,26 +50,38 @@ class Model:
             if turn == 0:
                 self.check_offer(body)
                 if self.mode == "search":
-                    return [models.response_find(self.script.find_words(tool), "find_%d" % number)
-                            for number, tool in enumerate(self.script.tools)]
+                    return [
+                        models.response_find(self.script.find_words(tool), "find_%d" % number)
+                        for number, tool in enumerate(self.script.tools)
+                    ]
             elif turn == 1 and self.mode == "search":
                 self.check_found(body)
-            outputs = {item.get("call_id"): item for item in body["input"] if str(item.get("type", "")).endswith("_output")}
+            outputs = {
+                item.get("call_id"): item for item in body["input"] if str(item.get("type", "")).endswith("_output")
+            }
             calls = self.player.advance(lambda call: self.read(outputs.get(call["id"])))
             return [self.item(call) for call in calls] or [models.response_text("DONE")]
-        except Exception as error:          # a broken bench must not look like a broken server
+        except Exception as error:  # a broken bench must not look like a broken server
             self.session.problem("bench: %r" % error)
             return [models.response_text("bench error")]
 
     def check_offer(self, body):
         """The very first request must already offer the tools: a late server is a server without tools."""
         wanted = sorted(clean(name) for name in self.script.document["tools"])
-        offered = next((sorted(tool["name"] for tool in entry["tools"]) for entry in body.get("tools", [])
-                        if entry.get("type") == "namespace" and entry.get("name") == self.namespace), None)
+        offered = next(
+            (
+                sorted(tool["name"] for tool in entry["tools"])
+                for entry in body.get("tools", [])
+                if entry.get("type") == "namespace" and entry.get("name") == self.namespace
+            ),
+            None,
+        )
         line = re.search(r"- %s(?:: (.*?))?(?:\\n|</tools>)" % re.escape(self.namespace), json.dumps(body["input"]))
         self.session.report["offered"] = offered if offered is not None else line and line.group(1)
         if offered is None and line is None:
-            self.session.problem("the first request offers nothing of %s: not ready in time, or not started" % self.namespace)
+            self.session.problem(
+                "the first request offers nothing of %s: not ready in time, or not started" % self.namespace
+            )
         elif offered is not None and offered != wanted:
             self.session.problem("tools offered %s, wanted %s" % (offered, wanted))
         elif offered is None and not line.group(1):
@@ -72,19 +91,25 @@ class Model:
         """Each tool must be found by the words a model would type for it."""
         for item in body["input"]:
             if item.get("type") == "tool_search_output":
-                tool = self.script.tools[int(item["call_id"][len("find_"):])]
-                found = [entry["name"] for space in item.get("tools", []) if space.get("name") == self.namespace
-                         for entry in space.get("tools", [])]
+                tool = self.script.tools[int(item["call_id"][len("find_") :])]
+                found = [
+                    entry["name"]
+                    for space in item.get("tools", [])
+                    if space.get("name") == self.namespace
+                    for entry in space.get("tools", [])
+                ]
                 if clean(tool) not in found:
                     self.session.problem("tool search for %r finds %s" % (self.script.find_words(tool), found))
 
     def item(self, call):
         if self.mode != "code":
             return models.response_call(clean(call["tool"]), call["arguments"], call["id"], self.namespace)
-        source = ("const r = await tools.%s__%s(%s);\n"
-                  "text(JSON.stringify({error: r.isError === true, structured: r.structuredContent !== undefined,\n"
-                  "  text: r.content.map(b => b.type === 'text' ? b.text : JSON.stringify(b)).join('\\n')}));\n"
-                  % (self.namespace, clean(call["tool"]), json.dumps(call["arguments"])))
+        source = (
+            "const r = await tools.%s__%s(%s);\n"
+            "text(JSON.stringify({error: r.isError === true, structured: r.structuredContent !== undefined,\n"
+            "  text: r.content.map(b => b.type === 'text' ? b.text : JSON.stringify(b)).join('\\n')}));\n"
+            % (self.namespace, clean(call["tool"]), json.dumps(call["arguments"]))
+        )
         return models.response_script(source, call["id"])
 
     def read(self, item):
@@ -111,13 +136,25 @@ def write_config(arguments, session, service):
         "model = %s" % json.dumps(MODEL[arguments.mode]),
         'model_provider = "scripted"',
         "check_for_update_on_startup = false",
-        "[analytics]", "enabled = false",
-        "[features]", "plugins = false", "apps = false", "remote_plugin = false", "tool_suggest = false", "multi_agent = false",
+        "[analytics]",
+        "enabled = false",
+        "[features]",
+        "plugins = false",
+        "apps = false",
+        "remote_plugin = false",
+        "tool_suggest = false",
+        "multi_agent = false",
         "[model_providers.scripted]",
-        'name = "scripted"', 'base_url = "%s/v1"' % service.url, 'wire_api = "responses"',
-        "requires_openai_auth = false", "supports_websockets = false", "request_max_retries = 0", "stream_max_retries = 0",
+        'name = "scripted"',
+        'base_url = "%s/v1"' % service.url,
+        'wire_api = "responses"',
+        "requires_openai_auth = false",
+        "supports_websockets = false",
+        "request_max_retries = 0",
+        "stream_max_retries = 0",
         "[mcp_servers.%s]" % name,
-        "command = %s" % json.dumps(command[0]), "args = %s" % json.dumps(command[1:]),
+        "command = %s" % json.dumps(command[0]),
+        "args = %s" % json.dumps(command[1:]),
         'default_tools_approval_mode = "approve"',
         "required = %s" % ("false" if arguments.not_required else "true"),
         "[mcp_servers.%s.env]" % name,
@@ -132,22 +169,37 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--codex", required=True, type=os.path.abspath, help="the Codex binary (clients.py prints it)")
     parser.add_argument("--mode", choices=sorted(MODEL), default="direct")
-    parser.add_argument("--not-required", action="store_true",
-                        help="leave the server optional, as for a user: then it must be ready within about a second")
+    parser.add_argument(
+        "--not-required",
+        action="store_true",
+        help="leave the server optional, as for a user: then it must be ready within about a second",
+    )
     frame.common_arguments(parser)
     arguments = parser.parse_args()
-    isolated = not arguments.no_netns and frame.isolate_network()
+    isolated = not arguments.no_netns and isolation.isolate_network()
     session = frame.Session("codex-" + arguments.mode, arguments)
     script = frame.Script(arguments.script, session.root)
     model = Model(arguments.mode, arguments.server_name, session, script)
     service = models.Responses(model.decide, session.root / "model.jsonl")
     environment = session.environment(CODEX_HOME=str(write_config(arguments, session, service)))
-    version = subprocess.run([arguments.codex, "--version"], env=environment, capture_output=True, text=True).stdout.strip()
+    version = subprocess.run(
+        [arguments.codex, "--version"], env=environment, capture_output=True, text=True
+    ).stdout.strip()
     session.report.update(version=version, network_isolated=isolated)
-    command = [arguments.codex, "exec", "--json", "--skip-git-repo-check", "-s", "read-only", "-C", str(script.project), "Run the script."]
+    command = [
+        arguments.codex,
+        "exec",
+        "--json",
+        "--skip-git-repo-check",
+        "-s",
+        "read-only",
+        "-C",
+        str(script.project),
+        "Run the script.",
+    ]
     run_client(command, environment, arguments, session, script)
     if not arguments.no_tap:
-        frame.check_wire(session, script)
+        wire.check(session, script)
     return session.finish(model.player, script)
 
 
@@ -155,7 +207,9 @@ def run_client(command, environment, arguments, session, script):
     """Starts a client in the project and waits for its end."""
     began = time.monotonic()
     with open(session.root / "events.jsonl", "wb") as out, open(session.root / "client.stderr", "wb") as errors:
-        client = subprocess.Popen(command, env=environment, cwd=script.project, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+        client = subprocess.Popen(
+            command, env=environment, cwd=script.project, stdin=subprocess.DEVNULL, stdout=out, stderr=errors
+        )
         try:
             status = client.wait(arguments.timeout)
             if status:

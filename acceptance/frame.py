@@ -1,104 +1,26 @@
-"""One acceptance session: an isolated place, a script of calls, and what is checked about each.
+"""One acceptance session: a script of calls, what is checked about each, and the report.
 
 `codex.py` and `claude.py` bring a real client; everything that does not depend on the client
 is here.
 """
+
 import atexit
-import ctypes
-import errno
-import fcntl
-import hashlib
 import json
 import os
 import re
 import runpy
 import shutil
-import socket
-import struct
 import sys
 import tempfile
-import threading
 import time
 import uuid
 from collections import deque
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from isolation import MARK, Pages, processes_of
+
 HERE = Path(__file__).resolve().parent
-MARK = "ACCEPTANCE_MARK"
-MOST_PAGES = 40            # a reference that needs more pages than this does not end
-
-
-# ---------------------------------------------------------------- network
-
-
-def isolate_network():
-    """Moves this process into a network namespace that has only loopback; True when it worked.
-
-    Must run before any thread starts.
-    """
-    if not sys.platform.startswith("linux"):
-        return False
-    libc = ctypes.CDLL(None, use_errno=True)
-    new_network, new_user = 0x40000000, 0x10000000
-    user, group = os.getuid(), os.getgid()
-    if libc.unshare(new_network) != 0:
-        if ctypes.get_errno() != errno.EPERM or libc.unshare(new_user | new_network) != 0:
-            return False
-        try:
-            Path("/proc/self/setgroups").write_text("deny")
-            Path("/proc/self/uid_map").write_text("%d %d 1" % (user, user))
-            Path("/proc/self/gid_map").write_text("%d %d 1" % (group, group))
-        except OSError:
-            return False
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        get_flags, set_flags, up = 0x8913, 0x8914, 1
-        try:
-            request = struct.pack("16sH14x", b"lo", 0)
-            flags = struct.unpack("16sH14x", fcntl.ioctl(control, get_flags, request))[1]
-            fcntl.ioctl(control, set_flags, struct.pack("16sH14x", b"lo", flags | up))
-        except OSError:
-            return False
-    return True
-
-
-class Pages(ThreadingHTTPServer):
-    """Serves the script's pages on loopback and remembers which paths were asked for."""
-
-    daemon_threads = True
-
-    def __init__(self, pages):
-        super().__init__(("127.0.0.1", 0), PageHandler)
-        self.pages = {path: page if isinstance(page, dict) else {"body": page} for path, page in pages.items()}
-        self.asked = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-    @property
-    def host_port(self):
-        return "127.0.0.1:%d" % self.server_address[1]
-
-
-class PageHandler(BaseHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
-
-    def do_GET(self):
-        self.server.asked.append(self.path)
-        page = self.server.pages.get(self.path)
-        if page is None:
-            self.send_error(404)
-            return
-        data = page["body"].encode()
-        self.send_response(int(page.get("status", 200)))
-        self.send_header("Content-Type", page.get("type", "text/html; charset=utf-8"))
-        for name, value in page.get("headers", {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-
-# ---------------------------------------------------------------- script
+MOST_PAGES = 40  # a reference that needs more pages than this does not end
 
 
 class Script:
@@ -110,8 +32,11 @@ class Script:
         self.project.mkdir(parents=True, exist_ok=True)
         self.pages = Pages(self.document.get("pages", {}))
         self.forbidden = Pages({"/": "<p>nobody may read this</p>"})
-        self.values = {"PROJECT": str(self.project), "PAGES": self.pages.host_port,
-                       "FORBIDDEN": self.forbidden.host_port}
+        self.values = {
+            "PROJECT": str(self.project),
+            "PAGES": self.pages.host_port,
+            "FORBIDDEN": self.forbidden.host_port,
+        }
         self.pages.pages = self.fill(self.pages.pages)
         for folder, files in ((self.project, "files"), (root / "home", "home")):
             for name, text in self.document.get(files, {}).items():
@@ -137,8 +62,10 @@ class Script:
 
     def find_words(self, tool):
         """What a model would type into a tool search for this tool."""
-        return next((call["find"] for step in self.steps for call in step if call["tool"] == tool and "find" in call),
-                    tool.replace("-", " "))
+        return next(
+            (call["find"] for step in self.steps for call in step if call["tool"] == tool and "find" in call),
+            tool.replace("-", " "),
+        )
 
 
 def numbered(calls):
@@ -196,7 +123,7 @@ def passages(text):
     An answer is, per chunk, a header line, the text exactly and one added newline; then `more:`.
     """
     left = MORE.search(text)
-    body = text[:left.start()] if left else text
+    body = text[: left.start()] if left else text
     found = PASSAGE.split(body)
     if found[0]:
         raise ValueError("text before the first header line: %r" % found[0][:80])
@@ -230,8 +157,9 @@ class Player:
         if follow_ups:
             self.current = follow_ups
         elif self.waiting:
-            self.current = [dict(call, arguments=self.script.fill(call.get("arguments", {})))
-                            for call in self.waiting.popleft()]
+            self.current = [
+                dict(call, arguments=self.script.fill(call.get("arguments", {}))) for call in self.waiting.popleft()
+            ]
         else:
             self.current, self.done = [], True
         return self.current
@@ -262,35 +190,18 @@ class Player:
         joined = self.collected.get(call["joins_to"], "") + text
         self.collected[call["joins_to"]] = joined
         if left and page < MOST_PAGES:
-            return dict(call, id="%s_%d" % (call["id"].split("_p")[0] + "_p", page + 1), page=page + 1,
-                        arguments={"refs": left})
+            return dict(
+                call, id="%s_%d" % (call["id"].split("_p")[0] + "_p", page + 1), page=page + 1, arguments={"refs": left}
+            )
         wanted = (self.script.project / call["joins_to"]).read_bytes()
         if joined.encode() != wanted:
-            problems.append("%d pages join to %d bytes that are not the %d bytes of %s"
-                            % (page, len(joined.encode()), len(wanted), call["joins_to"]))
+            problems.append(
+                "%d pages join to %d bytes that are not the %d bytes of %s"
+                % (page, len(joined.encode()), len(wanted), call["joins_to"])
+            )
         if page < call.get("min_pages", 1):
             problems.append("came back in %d pages, at least %d expected" % (page, call["min_pages"]))
         return None
-
-
-# ---------------------------------------------------------------- processes
-
-
-def processes_of(mark, folder):
-    """Processes that carry the session's mark or work below its folder: {pid: command line}."""
-    wanted, below, found = ("%s=%s" % (MARK, mark)).encode(), str(folder) + os.sep, {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
-        if not name.isdigit() or int(name) == os.getpid():
-            continue
-        try:
-            command = Path("/proc", name, "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace").strip()
-            marked = wanted in Path("/proc", name, "environ").read_bytes().split(b"\0")
-            inside = (os.readlink("/proc/%s/cwd" % name) + os.sep).startswith(below)
-        except OSError:
-            continue
-        if command and (marked or inside):        # a zombie has no command line
-            found[int(name)] = command[:200]
-    return found
 
 
 class Session:
@@ -314,8 +225,15 @@ class Session:
 
     def record_call(self, call, got, problems):
         label = "%s %s" % (call["id"], call["tool"])
-        self.report["calls"].append({"id": call["id"], "tool": call["tool"], "problems": problems,
-                                     "is_error": got.is_error, "text": got.text[:4000]})
+        self.report["calls"].append(
+            {
+                "id": call["id"],
+                "tool": call["tool"],
+                "problems": problems,
+                "is_error": got.is_error,
+                "text": got.text[:4000],
+            }
+        )
         if problems:
             self.problem("%s: %s | got: %s" % (label, "; ".join(problems), got.text[:400].replace("\n", "\\n")))
         else:
@@ -323,8 +241,14 @@ class Session:
 
     def environment(self, **more):
         """A scrubbed environment with a home of its own."""
-        base = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": str(self.root / "home"),
-                "TMPDIR": str(self.root / "tmp"), "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
+        base = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            "HOME": str(self.root / "home"),
+            "TMPDIR": str(self.root / "tmp"),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "NO_COLOR": "1",
+        }
         return dict(base, **more)
 
     def server_command(self, arguments):
@@ -359,92 +283,17 @@ class Session:
             self.report["server_stderr"] = errors.read_text(errors="replace")[-2000:]
         self.report["ok"] = not self.problems
         if self.report_path:
-            Path(self.report_path).write_text(json.dumps(self.report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            Path(self.report_path).write_text(
+                json.dumps(self.report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
         bad = sum(1 for call in self.report["calls"] if call["problems"])
-        print("%d calls passed, %d failed, %d problems" % (len(self.report["calls"]) - bad, bad, len(self.problems)), file=sys.stderr)
+        print(
+            "%d calls passed, %d failed, %d problems" % (len(self.report["calls"]) - bad, bad, len(self.problems)),
+            file=sys.stderr,
+        )
         if self.keep:
             print("kept: %s" % self.root, file=sys.stderr)
         return 1 if self.problems else 0
-
-
-def read_rows(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return [json.loads(line) for line in file if line.strip()]
-    except FileNotFoundError:
-        return []
-
-
-# ---------------------------------------------------------------- the wire
-
-
-def check_wire(session, script):
-    """What only the tap can see: bytes of the list, form and size of every answer."""
-    rows = read_rows(session.root / "wire.jsonl")
-    sent, answered = {}, []
-    for row in rows:
-        message = row.get("msg")
-        if row["dir"] == "from-server" and "raw" in row:
-            session.problem("not JSON-RPC on the server's stdout: %r" % row["raw"][:200])
-        if not isinstance(message, dict):
-            continue
-        identity = json.dumps(message.get("id"))
-        if row["dir"] == "to-server" and "method" in message and "id" in message:
-            sent[identity] = (row["t"], message)
-        elif row["dir"] == "from-server" and "method" not in message and identity in sent:
-            began, request = sent.pop(identity)
-            answered.append((request, message, round(row["t"] - began, 4)))
-    for _, request in sent.values():
-        session.problem("never answered: %s" % json.dumps(request)[:200])
-    facts = session.report["wire"] = {"calls": [], "lifecycle": [row for row in rows if row["dir"] == "tap"]}
-    for request, answer, seconds in answered:
-        if request["method"] == "tools/list":
-            facts.update(check_list(session, script, answer))
-        elif request["method"] in ("initialize", "server/discover") and "result" in answer:
-            facts[request["method"]] = {"seconds": seconds, "instructions": answer["result"].get("instructions")}
-        elif request["method"] == "tools/call":
-            check_answer(session, script, request, answer)
-            facts["calls"].append({"tool": request["params"].get("name"), "seconds": seconds})
-
-
-def check_list(session, script, answer):
-    tools = answer.get("result", {}).get("tools", [])
-    compact = json.dumps(answer.get("result"), ensure_ascii=False, separators=(",", ":")).encode()
-    most = script.document.get("max_list_bytes")
-    if most and len(compact) > most:
-        session.problem("the tools/list result takes %d bytes, at most %d wanted" % (len(compact), most))
-    return {"list_bytes": len(compact), "tools": [tool["name"] for tool in tools],
-            "list_sha256": hashlib.sha256(json.dumps(tools, ensure_ascii=False).encode()).hexdigest()}
-
-
-def check_answer(session, script, request, answer):
-    tool = request["params"].get("name")
-    label = "%s %s on the wire" % (tool, json.dumps(request["params"].get("arguments"))[:80])
-    result = answer.get("result")
-    if result is None:
-        session.problem("%s: a JSON-RPC error: %s" % (label, json.dumps(answer.get("error"))[:200]))
-        return
-    content = result.get("content")
-    if not isinstance(content, list) or len(content) != 1 or content[0].get("type") != "text":
-        session.problem("%s: not exactly one text item: %s" % (label, json.dumps(content)[:200]))
-        return
-    if "structuredContent" in result:
-        session.problem("%s: structuredContent is there" % label)
-    text = content[0]["text"]
-    most = script.document.get("max_answer_bytes", {}).get(tool)
-    if result.get("isError"):
-        most = script.document.get("max_error_bytes", most)
-        opening = script.document.get("error_opening")
-        if opening and not re.match(opening, text):
-            session.problem("%s: the text of a failed call does not say so: %r" % (label, text[:80]))
-    opening = script.document.get("run_opening")
-    if opening and tool in ("batch", "exec-file", "execute") and not result.get("isError") and not re.match(opening, text):
-        session.problem("%s: the answer of a run does not begin with %r: %r" % (label, opening, text[:80]))
-    if most and len(text.encode()) > most:
-        session.problem("%s: %d bytes, at most %d wanted" % (label, len(text.encode()), most))
-
-
-# ---------------------------------------------------------------- arguments
 
 
 def common_arguments(parser):
@@ -462,6 +311,6 @@ def run_main(main):
     """Exit status: 0 all expectations met, 1 some not, 2 the bench itself failed."""
     try:
         sys.exit(main())
-    except Exception as error:               # a broken bench must not look like a broken server
+    except Exception as error:  # a broken bench must not look like a broken server
         print("bench failed: %r" % error, file=sys.stderr)
         sys.exit(2)

@@ -4,6 +4,7 @@
 for Claude Code. Both listen on a free loopback port, log every request, and take each answer
 from `decide(body, turn) -> [item, ...]`.
 """
+
 import json
 import threading
 import time
@@ -42,7 +43,7 @@ class Service(ThreadingHTTPServer):
         return turn, items
 
     def handle_error(self, request, client_address):
-        pass                        # a client that goes away mid-answer is not news
+        pass  # a client that goes away mid-answer is not news
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -120,8 +121,13 @@ class ResponsesHandler(Handler):
             item = dict(item, id="item_%04d_%d" % (turn, index))
             self.event("response.output_item.added", output_index=index, item=item)
             self.event("response.output_item.done", output_index=index, item=item)
-        usage = {"input_tokens": 100, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": 10,
-                 "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": 110}
+        usage = {
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 10,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 110,
+        }
         self.event("response.completed", response={"id": identity, "end_turn": None, "usage": usage})
 
 
@@ -134,8 +140,13 @@ def response_text(text):
 
 
 def response_call(name, arguments, call_id, namespace):
-    return {"type": "function_call", "name": name, "call_id": call_id, "namespace": namespace,
-            "arguments": json.dumps(arguments)}
+    return {
+        "type": "function_call",
+        "name": name,
+        "call_id": call_id,
+        "namespace": namespace,
+        "arguments": json.dumps(arguments),
+    }
 
 
 def response_script(source, call_id):
@@ -143,8 +154,13 @@ def response_script(source, call_id):
 
 
 def response_find(query, call_id):
-    return {"type": "tool_search_call", "call_id": call_id, "execution": "client", "status": "completed",
-            "arguments": {"query": query}}
+    return {
+        "type": "tool_search_call",
+        "call_id": call_id,
+        "execution": "client",
+        "status": "completed",
+        "arguments": {"query": query},
+    }
 
 
 # ---------------------------------------------------------------- Messages API
@@ -162,10 +178,21 @@ class MessagesHandler(Handler):
             return
         turn, blocks = self.server.next_items(self.path, body)
         stop = "tool_use" if any(block["type"] == "tool_use" for block in blocks) else "end_turn"
-        head = {"id": "msg_%04d" % turn, "type": "message", "role": "assistant", "model": body.get("model", "scripted"),
-                "content": [], "stop_reason": None, "stop_sequence": None,
-                "usage": {"input_tokens": 100, "output_tokens": 1,
-                          "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0}}
+        head = {
+            "id": "msg_%04d" % turn,
+            "type": "message",
+            "role": "assistant",
+            "model": body.get("model", "scripted"),
+            "content": [],
+            "stop_reason": None,
+            "stop_sequence": None,
+            "usage": {
+                "input_tokens": 100,
+                "output_tokens": 1,
+                "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 0,
+            },
+        }
         if not body.get("stream"):
             self.reply(dict(head, content=blocks, stop_reason=stop))
             return

@@ -12,6 +12,7 @@ leave-child | late (starts after 1.5 s) | five-tools | die (in the second call) 
 byte of a page) | structured | two-items | rpc-error | long (an answer over every limit) |
 quiet-error (isError, and a text that does not say so) | trespass (reads the forbidden page)
 """
+
 import argparse
 import json
 import os
@@ -24,8 +25,14 @@ import urllib.request
 
 LOCK = threading.Lock()
 TOOLS = ["batch", "exec-file", "execute", "fetch-index", "index", "search"]
-WORDS = {"batch": "Run several commands", "exec-file": "Run code over a file", "execute": "Run code in a process",
-         "fetch-index": "Fetch a page and store it", "index": "Store text for later search", "search": "Search stored text"}
+WORDS = {
+    "batch": "Run several commands",
+    "exec-file": "Run code over a file",
+    "execute": "Run code in a process",
+    "fetch-index": "Fetch a page and store it",
+    "index": "Store text for later search",
+    "search": "Search stored text",
+}
 CHUNKS = 3
 
 
@@ -55,7 +62,7 @@ def page(reference, wrong):
     number = int(re.search(r"\d+", reference).group())
     data = open("data.txt", encoding="utf-8", newline="").read()
     size = len(data) // CHUNKS + 1
-    text = data[(number - 1) * size:number * size]
+    text = data[(number - 1) * size : number * size]
     if wrong == "cut" and number == 2:
         text = text[:-1]
     more = "more: r:%d-%d" % (number + 1, CHUNKS) if number < CHUNKS else ""
@@ -73,8 +80,14 @@ class Server:
         if wrong == "die" and self.calls == 2:
             os._exit(1)
         if wrong == "leave-child" and self.calls == 1:
-            subprocess.Popen(["sleep", "60"], start_new_session=True, env={}, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.Popen(
+                ["sleep", "60"],
+                start_new_session=True,
+                env={},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
         if wrong == "trespass" and "forbidden" in order:
             urllib.request.urlopen(order["forbidden"]).read()
         if wrong == "rpc-error" and self.calls == 1:
@@ -102,12 +115,19 @@ class Server:
     def answer(self, method, parameters):
         """The result of a request that is not a call, or None."""
         if method == "initialize":
-            return {"protocolVersion": parameters.get("protocolVersion"), "capabilities": {"tools": {}},
-                    "serverInfo": {"name": "probe", "version": "1"}, "instructions": "A probe."}
+            return {
+                "protocolVersion": parameters.get("protocolVersion"),
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "probe", "version": "1"},
+                "instructions": "A probe.",
+            }
         if method == "ping":
             return {}
         if method == "tools/list":
-            tools = [{"name": name, "description": WORDS[name], "inputSchema": {"type": "object", "properties": {}}} for name in TOOLS]
+            tools = [
+                {"name": name, "description": WORDS[name], "inputSchema": {"type": "object", "properties": {}}}
+                for name in TOOLS
+            ]
             return {"tools": tools[1:] if self.wrong == "five-tools" else tools}
         return None
 

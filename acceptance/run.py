@@ -3,6 +3,7 @@
 
 Exit status: 0 all sessions passed, 1 some not, 2 the bench itself failed.
 """
+
 import argparse
 import json
 import os
@@ -35,14 +36,27 @@ SESSIONS = [
 def run_session(name, client, arguments, binary, options):
     """Returns whether the session passed; its log and report lie in the report folder."""
     stem = options.reports / name.replace(" ", "-")
-    command = [sys.executable, str(HERE / (client + ".py")), "--" + client, str(binary), *arguments,
-               "--script", str(options.script), "--report", "%s.json" % stem]
+    command = [
+        sys.executable,
+        str(HERE / (client + ".py")),
+        "--" + client,
+        str(binary),
+        *arguments,
+        "--script",
+        str(options.script),
+        "--report",
+        "%s.json" % stem,
+    ]
     command += (["--keep"] if options.keep else []) + ["--", *options.server]
     began = time.monotonic()
     with open("%s.log" % stem, "wb") as log:
         status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log).returncode
     lines = Path("%s.log" % stem).read_text(errors="replace").splitlines()
-    print("%s  %-22s %5.1f s  %s" % ("ok  " if status == 0 else "FAIL", name, time.monotonic() - began, lines[-1] if lines else ""), flush=True)
+    print(
+        "%s  %-22s %5.1f s  %s"
+        % ("ok  " if status == 0 else "FAIL", name, time.monotonic() - began, lines[-1] if lines else ""),
+        flush=True,
+    )
     for line in lines if status else []:
         if not line.startswith("ok "):
             print("      " + line[:1000], flush=True)
@@ -74,8 +88,10 @@ def main():
     options = parser.parse_args()
     binaries = {name: str(clients.install(options.cache, name)) for name in clients.PINS}
     if options.self_test:
-        return subprocess.run([sys.executable, str(HERE / "selftest.py")]
-                              + ["--%s=%s" % pair for pair in binaries.items()], stdin=subprocess.DEVNULL).returncode
+        return subprocess.run(
+            [sys.executable, str(HERE / "selftest.py")] + ["--%s=%s" % pair for pair in binaries.items()],
+            stdin=subprocess.DEVNULL,
+        ).returncode
     if not options.server:
         parser.error("the server's command is missing")
     options.reports.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@
 2. Both clients pass the probe script with the probe server as it is.
 3. Each kind of wrong probe server is found out, and for its own reason.
 """
+
 import argparse
 import os
 import subprocess
@@ -57,9 +58,22 @@ def expectations_that_pass(answer):
 
 def session(clients, client, arguments, script, probe_arguments):
     """Runs one session against the probe; returns the exit status and what was printed."""
-    command = [sys.executable, str(HERE / (client + ".py")), "--" + client, clients[client], *arguments,
-               "--script", str(script), "--", sys.executable, str(HERE / "probe.py"), *probe_arguments]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    command = [
+        sys.executable,
+        str(HERE / (client + ".py")),
+        "--" + client,
+        clients[client],
+        *arguments,
+        "--script",
+        str(script),
+        "--",
+        sys.executable,
+        str(HERE / "probe.py"),
+        *probe_arguments,
+    ]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
     return done.returncode, done.stdout
 
 
@@ -73,25 +87,45 @@ def main():
     def say(good, what, detail=""):
         nonlocal failed, began
         failed += not good
-        print("%s  %5.1f s  %s%s" % ("ok  " if good else "FAIL", time.monotonic() - began, what, "" if good else ": " + detail), flush=True)
+        print(
+            "%s  %5.1f s  %s%s"
+            % ("ok  " if good else "FAIL", time.monotonic() - began, what, "" if good else ": " + detail),
+            flush=True,
+        )
         began = time.monotonic()
 
-    for name, answer in (("an echo", lambda arguments: "\n".join(strings_in(arguments))),
-                         ("an echo that says error", lambda arguments: "error: " + "\n".join(strings_in(arguments))),
-                         ("silence", lambda _: ""), ("error:", lambda _: "error: no")):
+    for name, answer in (
+        ("an echo", lambda arguments: "\n".join(strings_in(arguments))),
+        ("an echo that says error", lambda arguments: "error: " + "\n".join(strings_in(arguments))),
+        ("silence", lambda _: ""),
+        ("error:", lambda _: "error: no"),
+    ):
         passed = expectations_that_pass(answer)
         say(not passed, "six-tool script refuses %s" % name, "met by %s" % passed)
-    for client, arguments in (("codex", ["--mode", "direct"]), ("codex", ["--mode", "search"]), ("codex", ["--mode", "code"]),
-                              ("claude", []), ("claude", ["--defer"])):
+    for client, arguments in (
+        ("codex", ["--mode", "direct"]),
+        ("codex", ["--mode", "search"]),
+        ("codex", ["--mode", "code"]),
+        ("claude", []),
+        ("claude", ["--defer"]),
+    ):
         status, printed = session(clients, client, arguments, PROBE_SCRIPT, [])
         say(status == 0, "right probe passes: %s %s" % (client, " ".join(arguments)), "exit %d\n%s" % (status, printed))
     for kind, mode, arguments, words in WRONG:
         status, printed = session(clients, "codex", ["--mode", mode, *arguments], PROBE_SCRIPT, ["--wrong", kind])
-        say(status == 1 and words in printed, "wrong probe fails: %s" % kind, "exit %d, wanted %r in\n%s" % (status, words, printed))
+        say(
+            status == 1 and words in printed,
+            "wrong probe fails: %s" % kind,
+            "exit %d, wanted %r in\n%s" % (status, words, printed),
+        )
     for client in ("codex", "claude"):
         status, printed = session(clients, client, [], SIX_TOOLS, ["--wrong", "echo"])
         # one call may only be made when the one before it left something to save
-        say(status == 1 and "ok    call_" not in printed, "six-tool script fails an echo: %s" % client, "exit %d\n%s" % (status, printed))
+        say(
+            status == 1 and "ok    call_" not in printed,
+            "six-tool script fails an echo: %s" % client,
+            "exit %d\n%s" % (status, printed),
+        )
     return 1 if failed else 0
 
 

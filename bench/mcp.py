@@ -1,4 +1,5 @@
 """An MCP client over pipes, what /proc tells about a process, and small statistics."""
+
 import json
 import os
 import select
@@ -16,8 +17,16 @@ class Client:
 
     def __init__(self, command, cwd, environment):
         self.began = time.perf_counter()
-        self.process = subprocess.Popen(command, cwd=cwd, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, bufsize=0, start_new_session=True)
+        self.process = subprocess.Popen(
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,
+        )
         self.pid = self.process.pid
         self.output = self.process.stdout.fileno()
         self.rest = b""
@@ -55,8 +64,10 @@ class Client:
 
     def handshake(self):
         """`initialize` and `tools/list`; seconds from the spawn to the answer of each."""
-        self.request("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
-                                    "clientInfo": {"name": "bench", "version": "1"}})
+        self.request(
+            "initialize",
+            {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}},
+        )
         initialized = time.perf_counter() - self.began
         self.send("notifications/initialized", {}, notification=True)
         self.list = self.request("tools/list", {})["result"]
@@ -156,5 +167,9 @@ class Peak(threading.Thread):
 def summary(values):
     """Median, 95th percentile, least and number."""
     ordered = sorted(values)
-    return {"median": statistics.median(ordered), "p95": ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))],
-            "min": ordered[0], "n": len(ordered)}
+    return {
+        "median": statistics.median(ordered),
+        "p95": ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))],
+        "min": ordered[0],
+        "n": len(ordered),
+    }

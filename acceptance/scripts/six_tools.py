@@ -4,13 +4,17 @@ Every expectation is a word that the call does not contain: a value that was com
 word of the passage that was searched. A server that echoes or agrees meets none of them
 (selftest.py holds this script to that).
 """
+
 import hashlib
 
 # ---------------------------------------------------------------- what lies in the project
 
 READINGS = [n * n % 9973 for n in range(1, 4001)]
-LOG_LINES = ["%05d  step %s-%d took %d ms, é and 日本 checked" % (n, "valve gasket rotor sluice".split()[n % 4], n * 7 % 61, n * 37 % 991)
-             for n in range(1, 601)]
+LOG_LINES = [
+    "%05d  step %s-%d took %d ms, é and 日本 checked"
+    % (n, "valve gasket rotor sluice".split()[n % 4], n * 7 % 61, n * 37 % 991)
+    for n in range(1, 601)
+]
 LOG_LINES[299] = "00300  the pelican valve sticks at 1187 kilopascal"
 LOG = "\n".join(LOG_LINES) + "\n\n  600 steps, two blank lines follow\n\n\n"
 
@@ -60,7 +64,9 @@ for line in sys.stdin:
         rows += 1
 print("rows", rows, "total", total)
 """
-DIGEST = "import hashlib, sys\ndata = sys.stdin.buffer.read()\nprint(len(data), hashlib.sha256(data).hexdigest()[:12])\n"
+DIGEST = (
+    "import hashlib, sys\ndata = sys.stdin.buffer.read()\nprint(len(data), hashlib.sha256(data).hexdigest()[:12])\n"
+)
 
 HANDLE = r"^\[indexed %s bytes, %s lines as (execute:\d+) · r:(\d+-\d+) · exit 0\]$"
 BIG = HANDLE % ("{:,}".format(len(LOG.encode())), "{:,}".format(LOG.count("\n")))
@@ -81,12 +87,32 @@ def failing(*words):
 
 
 EXECUTE = [
-    call("execute", {"contains": ["qc-42", "project"]}, find="run code", language="shell", code='echo qc-$((6*7)); basename "$PWD"'),
-    call("execute", {"matches": [r"^out-71$", r"^\[stderr\]$", r"^err-77$", r"^\[exit 3\]$"]},
-         language="shell", code="echo out-$((70+1)); echo err-$((70+7)) >&2; exit 3"),
-    call("execute", {"matches": [r"^before-25$", r"^\[timed out after 700 ms\]$"]},
-         language="shell", code="echo before-$((5*5)); sleep 30", timeout_ms=700),
-    call("execute", {"matches": [r"^7-14-21$"]}, language="javascript", code="console.log([1, 2, 3].map(x => x * 7).join('-'))"),
+    call(
+        "execute",
+        {"contains": ["qc-42", "project"]},
+        find="run code",
+        language="shell",
+        code='echo qc-$((6*7)); basename "$PWD"',
+    ),
+    call(
+        "execute",
+        {"matches": [r"^out-71$", r"^\[stderr\]$", r"^err-77$", r"^\[exit 3\]$"]},
+        language="shell",
+        code="echo out-$((70+1)); echo err-$((70+7)) >&2; exit 3",
+    ),
+    call(
+        "execute",
+        {"matches": [r"^before-25$", r"^\[timed out after 700 ms\]$"]},
+        language="shell",
+        code="echo before-$((5*5)); sleep 30",
+        timeout_ms=700,
+    ),
+    call(
+        "execute",
+        {"matches": [r"^7-14-21$"]},
+        language="javascript",
+        code="console.log([1, 2, 3].map(x => x * 7).join('-'))",
+    ),
     call("execute", {"matches": [r"^\[no output\]$"]}, language="shell", code="true"),
     call("execute", failing("256", "8192"), language="shell", code="touch must-not-exist", max_bytes=100),
     call("execute", failing("timeout_ms"), language="shell", code="touch must-not-exist", timeoutms=100),
@@ -94,92 +120,211 @@ EXECUTE = [
 ]
 
 REUSE = [
-    call("execute", {"matches": [r"^rows 0 total 0$"]}, language="python", code=TOTAL, save={"PROGRAM": r"^\[s:([0-9a-f]{16})\]$"}),
-    call("exec-file", {"matches": ["^rows %d total %d$" % (len(READINGS), sum(READINGS))], "absent": ["[s:"]},
-         path="readings.csv", script_ref="${PROGRAM}"),
+    call(
+        "execute",
+        {"matches": [r"^rows 0 total 0$"]},
+        language="python",
+        code=TOTAL,
+        save={"PROGRAM": r"^\[s:([0-9a-f]{16})\]$"},
+    ),
+    call(
+        "exec-file",
+        {"matches": ["^rows %d total %d$" % (len(READINGS), sum(READINGS))], "absent": ["[s:"]},
+        path="readings.csv",
+        script_ref="${PROGRAM}",
+    ),
     call("execute", failing("code"), script_ref="${PROGRAM}", code="touch must-not-exist", language="shell"),
     call("execute", failing("python"), script_ref="${PROGRAM}", language="shell"),
     call("execute", failing("script_ref"), script_ref="0123456789abcdef"),
-    call("execute", {"matches": [r"^absent-9$"]}, language="shell", code="test -e must-not-exist || echo absent-$((3*3))"),
+    call(
+        "execute", {"matches": [r"^absent-9$"]}, language="shell", code="test -e must-not-exist || echo absent-$((3*3))"
+    ),
 ]
 
 OVERSIZED = [
-    call("execute", {"matches": [BIG], "max_bytes": 1600}, language="shell", code="cat steps.log",
-         save={"LABEL": BIG, "RANGE": r"· r:(\d+-\d+) ·"}),
+    call(
+        "execute",
+        {"matches": [BIG], "max_bytes": 1600},
+        language="shell",
+        code="cat steps.log",
+        save={"LABEL": BIG, "RANGE": r"· r:(\d+-\d+) ·"},
+    ),
     call("search", refs=["r:${RANGE}"], joins_to="steps.log", min_pages=4),
     call("search", {"contains": ["1187"]}, queries=["where does the pelican stick"], source="${LABEL}", preview=True),
-    call("exec-file", {"contains": ["%d %s" % (len(LOG.encode()), hashlib.sha256(LOG.encode()).hexdigest()[:12])]},
-         path="r:${RANGE}", language="python", code=DIGEST),
-    call("execute", {"max_bytes": 400, "matches": [r"· r:\d+-\d+ · exit 0\]"]}, language="shell", code="cat steps.log readings.csv", max_bytes=400),
+    call(
+        "exec-file",
+        {"contains": ["%d %s" % (len(LOG.encode()), hashlib.sha256(LOG.encode()).hexdigest()[:12])]},
+        path="r:${RANGE}",
+        language="python",
+        code=DIGEST,
+    ),
+    call(
+        "execute",
+        {"max_bytes": 400, "matches": [r"· r:\d+-\d+ · exit 0\]"]},
+        language="shell",
+        code="cat steps.log readings.csv",
+        max_bytes=400,
+    ),
 ]
 
 EXEC_FILE = [
-    call("exec-file", {"matches": [r"^4001 lines$"], "absent": ["8976"]}, find="run code over a file",
-         path="readings.csv", language="python", code='print(FILE_CONTENT.count(chr(10)), "lines")'),
+    call(
+        "exec-file",
+        {"matches": [r"^4001 lines$"], "absent": ["8976"]},
+        find="run code over a file",
+        path="readings.csv",
+        language="python",
+        code='print(FILE_CONTENT.count(chr(10)), "lines")',
+    ),
     call("exec-file", failing("directory"), path="source", language="shell", code="cat"),
     call("exec-file", failing("missing.csv"), path="missing.csv", language="shell", code="cat"),
     call("exec-file", failing("root"), path="../home/.config/quietcontext/config.toml", language="shell", code="cat"),
 ]
 
 BATCH = [
-    call("batch", {"matches": [r"^.*sum.*exit 0.*r:\d+", r"^.*fails.*exit 4", r"^.*birds.*exit 0.*r:\d+", r"(?i)no match"],
-                   "contains": ["gone-64", "185 centimetres", "weir"], "absent": ["Swifts", "1234"]},
-         find="run several commands",
-         commands=[{"label": "sum", "command": "expr 1200 + 34"},
-                   {"label": "fails", "command": "echo partly; echo gone-$((8*8)) >&2; exit 4"},
-                   {"label": "birds", "command": "cat birds.txt"}],
-         queries=["heron hunts", "zzqx unfindable"]),
-    call("batch", {"matches": [r"^.*one.*exit 0", r"^.*two.*exit 0"], "contains": ["11-22", "ab-7"]},
-         commands=[{"label": "one", "command": "for n in 11 22; do printf %s- $n; done; echo"},
-                   {"label": "two", "command": "cat <<EOF\nab-$((3+4))\nEOF\n# a comment at the end"}], concurrency=2),
+    call(
+        "batch",
+        {
+            "matches": [r"^.*sum.*exit 0.*r:\d+", r"^.*fails.*exit 4", r"^.*birds.*exit 0.*r:\d+", r"(?i)no match"],
+            "contains": ["gone-64", "185 centimetres", "weir"],
+            "absent": ["Swifts", "1234"],
+        },
+        find="run several commands",
+        commands=[
+            {"label": "sum", "command": "expr 1200 + 34"},
+            {"label": "fails", "command": "echo partly; echo gone-$((8*8)) >&2; exit 4"},
+            {"label": "birds", "command": "cat birds.txt"},
+        ],
+        queries=["heron hunts", "zzqx unfindable"],
+    ),
+    call(
+        "batch",
+        {"matches": [r"^.*one.*exit 0", r"^.*two.*exit 0"], "contains": ["11-22", "ab-7"]},
+        commands=[
+            {"label": "one", "command": "for n in 11 22; do printf %s- $n; done; echo"},
+            {"label": "two", "command": "cat <<EOF\nab-$((3+4))\nEOF\n# a comment at the end"},
+        ],
+        concurrency=2,
+    ),
     call("batch", failing("commands"), commands="ls"),
 ]
 
 INDEX_AND_SEARCH = [
-    call("index", {"matches": [r"\b1 file\b", r"\b\d+ sections\b"]}, find="index content for search", path="notes.md", source="harbour"),
-    call("search", {"matches": [r"^query: lighthouse keeper$", r"^\[r:\d+\] .*Lamps.*\(harbour:L\d+-\d+\)$"], "absent": ["4711", "copper"]},
-         find="search indexed content", queries=["lighthouse keeper"], save={"LAMPS": r"^\[(r:\d+)\] .*Lamps"}),
+    call(
+        "index",
+        {"matches": [r"\b1 file\b", r"\b\d+ sections\b"]},
+        find="index content for search",
+        path="notes.md",
+        source="harbour",
+    ),
+    call(
+        "search",
+        {
+            "matches": [r"^query: lighthouse keeper$", r"^\[r:\d+\] .*Lamps.*\(harbour:L\d+-\d+\)$"],
+            "absent": ["4711", "copper"],
+        },
+        find="search indexed content",
+        queries=["lighthouse keeper"],
+        save={"LAMPS": r"^\[(r:\d+)\] .*Lamps"},
+    ),
     # as models do: one query for a list, a truth value as a word
-    call("search", {"contains": ["4711", "copper chest"], "absent": ["Ottilie"]}, queries="lighthouse keeper", preview="true"),
+    call(
+        "search",
+        {"contains": ["4711", "copper chest"], "absent": ["Ottilie"]},
+        queries="lighthouse keeper",
+        preview="true",
+    ),
     call("search", {"contains": ["4711 lamps", "wicks"], "absent": ["Ottilie"]}, refs=["[${LAMPS}]"]),
     call("search", {"matches": [r"(?i)no match"], "absent": ["[r:"]}, queries=["zzqx unfindable"]),
     call("search", failing("unknown"), refs=["r:1"]),
     call("search", failing("refs"), limit=3),
-    call("index", {"matches": [r"\b\d+ sections?\b"]}, content="# Broth\n\nThe saffron broth simmers for 95 minutes.\n", source="recipe"),
-    call("index", {"matches": [r"(?i)replaced"]}, content="# Broth\n\nThe saffron broth simmers for 110 minutes.\n", source="recipe"),
-    call("search", {"contains": ["110 minutes"], "absent": ["95 minutes"]}, queries=["how long does it simmer"], source="recipe", preview=True),
+    call(
+        "index",
+        {"matches": [r"\b\d+ sections?\b"]},
+        content="# Broth\n\nThe saffron broth simmers for 95 minutes.\n",
+        source="recipe",
+    ),
+    call(
+        "index",
+        {"matches": [r"(?i)replaced"]},
+        content="# Broth\n\nThe saffron broth simmers for 110 minutes.\n",
+        source="recipe",
+    ),
+    call(
+        "search",
+        {"contains": ["110 minutes"], "absent": ["95 minutes"]},
+        queries=["how long does it simmer"],
+        source="recipe",
+        preview=True,
+    ),
     call("index", failing("path"), content="a", source="b", path="notes.md"),
     call("index", {"matches": [r"\b2 files\b"]}, path="source"),
     call("search", {"contains": ["furnace"]}, queries=["apply_secrets"], content_type="code", preview=True),
-    {"parallel": [call("search", {"contains": ["Ottilie"]}, queries=["who renews splices"], preview=True),
-                  call("search", {"contains": ["4711"]}, queries=["copper wicks"], preview=True)]},
+    {
+        "parallel": [
+            call("search", {"contains": ["Ottilie"]}, queries=["who renews splices"], preview=True),
+            call("search", {"contains": ["4711"]}, queries=["copper wicks"], preview=True),
+        ]
+    },
 ]
 
 FETCH = [
-    call("fetch-index", {"matches": [r"\br:\d+"], "contains": ["html"], "absent": ["warden", "ash wood"]},
-         find="fetch a page", url="http://${PAGES}/guide", source="orchard"),
-    call("search", {"contains": ["17 days", "warden"], "absent": ["Scions"]}, queries=["ladder inspection"], source="orchard", preview=True),
+    call(
+        "fetch-index",
+        {"matches": [r"\br:\d+"], "contains": ["html"], "absent": ["warden", "ash wood"]},
+        find="fetch a page",
+        url="http://${PAGES}/guide",
+        source="orchard",
+    ),
+    call(
+        "search",
+        {"contains": ["17 days", "warden"], "absent": ["Scions"]},
+        queries=["ladder inspection"],
+        source="orchard",
+        preview=True,
+    ),
     call("fetch-index", failing("allow"), url="http://${FORBIDDEN}/"),
     call("fetch-index", failing("allow"), url="http://${PAGES}/jump"),
     call("fetch-index", failing("404"), url="http://${PAGES}/missing"),
-    call("fetch-index", {"contains": ["404"], "matches": [r"cached"]},
-         requests=[{"url": "http://${PAGES}/guide", "source": "orchard"}, {"url": "http://${PAGES}/missing"}]),
+    call(
+        "fetch-index",
+        {"contains": ["404"], "matches": [r"cached"]},
+        requests=[{"url": "http://${PAGES}/guide", "source": "orchard"}, {"url": "http://${PAGES}/missing"}],
+    ),
 ]
 
 BACKGROUND = [
-    call("execute", {"contains": ["ready-81"], "matches": [r"execute:\d+ · r:\d+- · running"]}, language="shell", background=True,
-         code="echo ready-$((9*9)); while :; do sleep 0.2; done", save={"JOB": r"(execute:\d+) · r:\d+- · running", "GROWING": r"(r:\d+-) · running"}),
+    call(
+        "execute",
+        {"contains": ["ready-81"], "matches": [r"execute:\d+ · r:\d+- · running"]},
+        language="shell",
+        background=True,
+        code="echo ready-$((9*9)); while :; do sleep 0.2; done",
+        save={"JOB": r"(execute:\d+) · r:\d+- · running", "GROWING": r"(r:\d+-) · running"},
+    ),
     call("search", {"contains": ["ready-81"], "matches": [r"^\[running\]$"]}, refs=["${GROWING}"]),
     call("execute", {"matches": [r"execute:\d+ · r:\d+", r"(?i)signal|stopped|cancelled"]}, stop="${JOB}"),
     # this one is still running when the client goes: it must not be left behind
-    call("execute", {"contains": ["ready-49"], "matches": [r"execute:\d+ · r:\d+- · running"]}, language="shell", background=True,
-         code="echo ready-$((7*7)); trap '' TERM; while :; do sleep 0.2; done"),
+    call(
+        "execute",
+        {"contains": ["ready-49"], "matches": [r"execute:\d+ · r:\d+- · running"]},
+        language="shell",
+        background=True,
+        code="echo ready-$((7*7)); trap '' TERM; while :; do sleep 0.2; done",
+    ),
 ]
 
 SCRIPT = {
     "tools": ["batch", "exec-file", "execute", "fetch-index", "index", "search"],
     "max_list_bytes": 4096,
-    "max_answer_bytes": {"execute": 8192, "exec-file": 8192, "search": 8192, "batch": 12288, "index": 4096, "fetch-index": 4096},
+    "max_answer_bytes": {
+        "execute": 8192,
+        "exec-file": 8192,
+        "search": 8192,
+        "batch": 12288,
+        "index": 4096,
+        "fetch-index": 4096,
+    },
     "max_error_bytes": 512,
     "error_opening": r"error: ",
     # until confinement is there, every answer of a run says so
