@@ -1,6 +1,13 @@
 //! What can go wrong in the store, each in one clear line.
 
+use std::io::ErrorKind;
+
+use rusqlite::{ErrorCode, ffi};
 use thiserror::Error;
+
+/// How long an operation waits for another process's transaction. Every transaction of this crate
+/// takes about 50 ms, so this long means that something else holds the file.
+pub(crate) const BUSY_SECONDS: u64 = 30;
 
 /// Why an operation of the store failed. The texts carry no SQL and no path outside the data folder.
 #[derive(Debug, Error)]
@@ -69,8 +76,53 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Reading or writing the data folder failed.
+    pub(crate) fn io(step: &'static str, error: &std::io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::Full,
+            ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => StoreError::ReadOnly,
+            kind => StoreError::Io { step, reason: kind.to_string() },
+        }
+    }
+
+    /// The file does not hold together.
+    pub(crate) fn damaged() -> Self {
+        let code = ffi::SQLITE_CORRUPT;
+        StoreError::Engine {
+            step: "reading a block",
+            source: rusqlite::Error::SqliteFailure(ffi::Error::new(code), None),
+        }
+    }
+
+    /// The engine found the file to be damaged, or not to be a database.
+    pub(crate) fn is_damage(&self) -> bool {
+        let StoreError::Engine { source, .. } = self else { return false };
+        matches!(
+            source.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+        )
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(source: rusqlite::Error) -> Self {
-        StoreError::Engine { step: "reading or writing", source }
+        let extended = source.sqlite_error().map_or(0, |error| error.extended_code);
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => StoreError::Full,
+            // Growing the shared index or a file fails with these when the disk is full.
+            Some(ErrorCode::SystemIoFailure)
+                if [ffi::SQLITE_IOERR_SHMSIZE, ffi::SQLITE_IOERR_WRITE].contains(&extended) =>
+            {
+                StoreError::Full
+            }
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly,
+            Some(
+                ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::FileLockingProtocolFailed,
+            ) => StoreError::Locked { seconds: BUSY_SECONDS },
+            _ => StoreError::Engine { step: "reading or writing", source },
+        }
     }
 }

@@ -5,14 +5,40 @@
 //! the store does. One [`Store`] belongs to one workspace root; any number of processes may share
 //! its file.
 
+mod background;
+mod block;
+mod cache;
+mod check;
 mod chunk;
+mod core;
 mod document;
 mod error;
+mod find;
+mod gate;
 mod growing;
 mod ids;
+mod label;
+mod lease;
+mod lines;
+mod listing;
+mod number;
+mod open;
+mod pages;
+mod pending;
+mod pool;
+mod prepare;
+mod purge;
+mod raw;
+mod read;
+mod retention;
+mod row;
+mod schema;
 mod search;
 mod store;
+mod stream;
 mod text;
+mod window;
+mod write;
 mod writer;
 
 pub use chunk::{ContentKind, Kind};

@@ -1,14 +1,19 @@
 //! The store of one workspace root: the public operations, each handed to the file that does it.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::Result;
+use crate::background;
+use crate::core::Core;
 use crate::document::{Chunk, DocumentInfo, KnownFile, NewDocument, Observer, Page, Receipt};
-use crate::error::StoreError;
+pub(crate) use crate::find::ChunkText;
 use crate::growing::Growing;
 use crate::ids::{ChunkId, DocumentId, Location, Span};
+use crate::number;
+use crate::raw;
 use crate::search::{Found, Query};
 use crate::writer::Writer;
 
@@ -60,147 +65,137 @@ pub struct Expired {
 /// The store of one workspace root.
 #[derive(Debug)]
 pub struct Store {
-    _options: StoreOptions,
-}
-
-/// A chunk's title, text and place, borrowed from a cached block.
-#[derive(Clone, Debug)]
-pub(crate) struct ChunkText {
-    chunk: Chunk,
-}
-
-impl ChunkText {
-    /// Its document.
-    pub(crate) fn document(&self) -> DocumentId {
-        self.chunk.document
-    }
-    /// Its title.
-    pub(crate) fn title(&self) -> &str {
-        &self.chunk.title
-    }
-    /// Its text.
-    pub(crate) fn body(&self) -> &str {
-        &self.chunk.text
-    }
-    /// Its first and last line, from 1.
-    pub(crate) fn lines(&self) -> (u64, u64) {
-        self.chunk.lines
-    }
+    core: Arc<Core>,
 }
 
 impl Store {
     /// A store that is opened, and created if need be, on its first use. Touches nothing.
     pub fn new(options: StoreOptions) -> Self {
-        Store { _options: options }
+        Store { core: Core::new(&options) }
     }
 
     /// Stores a document whole; what it answers is committed.
+    ///
+    /// Memory stays flat whatever its size. Text over 256 KiB gets its full-text rows within
+    /// seconds, behind the caller's back; until then searches scan it.
     pub fn add(
         &self,
-        _document: NewDocument<'_>,
-        _bytes: &mut dyn Read,
-        _observer: Option<&mut dyn Observer>,
+        document: NewDocument<'_>,
+        bytes: &mut dyn Read,
+        observer: Option<&mut dyn Observer>,
     ) -> Result<Receipt> {
-        Err(StoreError::Missing)
+        let receipt = self.core.add(&document, bytes, observer)?;
+        if self.core.is_due(document.origin, receipt.bytes) {
+            background::kick(&self.core);
+        }
+        Ok(receipt)
     }
 
     /// Begins to store many documents.
     pub fn writer(&self) -> Result<Writer> {
-        Err(StoreError::Missing)
+        Writer::new(&self.core)
     }
 
     /// Begins a document that is still being produced.
-    pub fn begin(&self, _document: NewDocument<'_>) -> Result<Growing> {
-        Err(StoreError::Missing)
+    pub fn begin(&self, document: NewDocument<'_>) -> Result<Growing> {
+        Growing::begin(&self.core, &document)
     }
 
     /// The next number of a family of labels: 17 for `batch:17:…`.
-    pub fn next_number(&self, _family: &str) -> Result<u64> {
-        Err(StoreError::Missing)
+    pub fn next_number(&self, family: &str) -> Result<u64> {
+        self.core.write(|transaction| number::reserve(transaction, family, 1))
     }
 
-    /// Where a reference leads.
-    pub fn locate(&self, _span: &Span) -> Result<Location> {
-        Err(StoreError::Missing)
+    /// Where a reference leads. Renews the age of the document it leads to.
+    pub fn locate(&self, span: &Span) -> Result<Location> {
+        self.core.locate(span)
     }
 
-    /// The chunks `first..=last`, in order; stops after the one that reaches `max_text_bytes`.
-    pub fn chunks(
-        &self,
-        _first: ChunkId,
-        _last: ChunkId,
-        _max_text_bytes: u64,
-    ) -> Result<Vec<Chunk>> {
-        Err(StoreError::Missing)
+    /// The chunks `first..=last`, in order and of one document; stops after the one with which the
+    /// texts reach `max_text_bytes`.
+    pub fn chunks(&self, first: ChunkId, last: ChunkId, max_text_bytes: u64) -> Result<Vec<Chunk>> {
+        self.core.chunks(first.0, last.0, max_text_bytes)
     }
 
-    /// The chunk that holds the beginning of a line of a document.
-    pub fn chunk_of_line(&self, _document: DocumentId, _line: u64) -> Result<Option<ChunkId>> {
-        Err(StoreError::Missing)
+    /// The chunk that holds the beginning of a line (from 1) of a document's view.
+    pub fn chunk_of_line(&self, document: DocumentId, line: u64) -> Result<Option<ChunkId>> {
+        self.core.chunk_of_line(document, line)
     }
 
     /// A document.
-    pub fn document(&self, _document: DocumentId) -> Result<Option<DocumentInfo>> {
-        Err(StoreError::Missing)
+    pub fn document(&self, document: DocumentId) -> Result<Option<DocumentInfo>> {
+        self.core.document(document)
     }
 
     /// The document a label leads to.
-    pub fn by_label(&self, _label: &str) -> Result<Option<DocumentInfo>> {
-        Err(StoreError::Missing)
+    pub fn by_label(&self, label: &str) -> Result<Option<DocumentInfo>> {
+        self.core.by_label(label)
     }
 
-    /// The captured bytes of a document, exactly.
-    pub fn raw(&self, _document: DocumentId) -> Result<Box<dyn Read + Send>> {
-        Err(StoreError::Missing)
+    /// The captured bytes of a document, exactly. Flat memory. Reading fails when the document is
+    /// removed meanwhile.
+    pub fn raw(&self, document: DocumentId) -> Result<Box<dyn Read + Send>> {
+        Ok(Box::new(raw::reader(&self.core, document)?))
     }
 
     /// Searches. Pending text that concerns the query is finished or scanned, never passed over.
-    pub fn search(&self, _query: &Query<'_>) -> Result<Found> {
-        Err(StoreError::Missing)
+    pub fn search(&self, query: &Query<'_>) -> Result<Found> {
+        self.core.search(query)
     }
 
     /// The files whose path begins with `prefix`, sorted by path.
-    pub fn known_files(&self, _prefix: &str) -> Result<Vec<KnownFile>> {
-        Err(StoreError::Missing)
+    pub fn known_files(&self, prefix: &str) -> Result<Vec<KnownFile>> {
+        self.core.known_files(prefix)
     }
 
     /// Every document, newest first.
     pub fn sources(&self) -> Result<Vec<DocumentInfo>> {
-        Err(StoreError::Missing)
+        self.core.sources()
     }
 
-    /// Removes for good; answers how many labels are gone.
-    pub fn purge(&self, _what: Purge<'_>) -> Result<u64> {
-        Err(StoreError::Missing)
+    /// Removes for good; answers how many labels are gone. References to them answer `gone`.
+    pub fn purge(&self, what: Purge<'_>) -> Result<u64> {
+        self.core.purge(what)
     }
 
     /// Removes run output and pages that are too old or too much.
     pub fn expire(&self) -> Result<Expired> {
-        Err(StoreError::Missing)
+        self.core.expire()
     }
 
     /// Checks the whole file; answers what is wrong with it, nothing when it is sound.
     pub fn check(&self) -> Result<Vec<String>> {
-        Err(StoreError::Missing)
+        self.core.check()
     }
 
     /// Finishes full-text rows until the deadline; `true` when none are left.
-    pub fn finish_pending(&self, _deadline: Instant) -> Result<bool> {
-        Err(StoreError::Missing)
+    pub fn finish_pending(&self, deadline: Instant) -> Result<bool> {
+        self.core.finish_pending(None, deadline)
     }
 
-    /// Something the user should be told once: a damaged store was set aside.
+    /// Something the user should be told: a damaged store was set aside. Told once.
     pub fn notice(&self) -> Option<String> {
-        None
+        self.core.pool.notice()
     }
 
     /// A page of the fetch cache.
-    pub fn page(&self, _url: &str) -> Result<Option<Page>> {
-        Err(StoreError::Missing)
+    pub fn page(&self, url: &str) -> Result<Option<Page>> {
+        self.core.page(url)
     }
 
     /// Remembers a page in the fetch cache.
-    pub fn remember_page(&self, _page: &Page) -> Result<()> {
-        Err(StoreError::Missing)
+    pub fn remember_page(&self, page: &Page) -> Result<()> {
+        self.core.remember_page(page)
+    }
+
+    /// The file of this store; it need not exist yet.
+    pub fn path(&self) -> &Path {
+        self.core.path()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.core.background.stop();
     }
 }

@@ -1,0 +1,209 @@
+//! Answers searches: finishes or names what has no full-text rows yet, then asks the search part.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use crate::Result;
+use crate::block::Block;
+use crate::core::Core;
+use crate::document::DocumentInfo;
+use crate::ids::{ChunkId, ChunkRange, DocumentId};
+use crate::pending;
+use crate::read::Blocks;
+use crate::row::{LABEL, LabelRow};
+use crate::search::{self, ChunkTexts, Found, Query, Scope, ScopedDocument};
+
+/// Chunks that are indexed before a search rather than scanned by it: about 60 ms of work.
+const FINISH_CHUNKS: u64 = 1_024;
+/// The longest a search spends on that.
+const FINISH_TIME: Duration = Duration::from_millis(250);
+
+/// A chunk's title, text and place, borrowed from a cached block.
+#[derive(Clone, Debug)]
+pub(crate) struct ChunkText {
+    block: Arc<Block>,
+    index: usize,
+}
+
+impl ChunkText {
+    /// Its document.
+    pub(crate) fn document(&self) -> DocumentId {
+        DocumentId(self.block.document)
+    }
+
+    /// Its title.
+    pub(crate) fn title(&self) -> &str {
+        self.block.title(self.index)
+    }
+
+    /// Its text.
+    pub(crate) fn body(&self) -> &str {
+        self.block.body(self.index)
+    }
+
+    /// Its first and last line, from 1.
+    pub(crate) fn lines(&self) -> (u64, u64) {
+        self.block.lines(self.index)
+    }
+}
+
+/// One state of the store, as search sees it.
+pub(crate) struct Texts<'a> {
+    core: &'a Core,
+    connection: &'a Connection,
+    blocks: Blocks<'a>,
+    visible: RefCell<HashMap<u64, bool>>,
+    documents: RefCell<HashMap<u64, Option<Arc<DocumentInfo>>>>,
+}
+
+impl ChunkTexts for Texts<'_> {
+    fn chunk(&self, id: ChunkId) -> Result<Option<ChunkText>> {
+        let Some(block) = self.blocks.of(id.0)? else { return Ok(None) };
+        if !self.is_visible(block.document)? {
+            return Ok(None);
+        }
+        let index = (id.0 - block.first) as usize;
+        Ok(Some(ChunkText { block, index }))
+    }
+
+    fn document(&self, id: DocumentId) -> Result<Option<Arc<DocumentInfo>>> {
+        if let Some(known) = self.documents.borrow().get(&id.0) {
+            return Ok(known.clone());
+        }
+        let row = self.core.visible(self.connection, id.0)?;
+        let info = row.map(|row| self.core.info(self.connection, &row, None)).transpose()?;
+        let info = info.map(Arc::new);
+        self.documents.borrow_mut().insert(id.0, info.clone());
+        Ok(info)
+    }
+
+    fn scope(&self, scope: &Scope<'_>) -> Result<Option<Vec<ScopedDocument>>> {
+        let ids = match scope {
+            Scope::All => return Ok(None),
+            Scope::Documents(ids) => ids.iter().map(|id| id.0).collect(),
+            Scope::Source(source) => matching(self.connection, source)?
+                .into_iter()
+                .map(|label| label.document)
+                .collect::<Vec<_>>(),
+        };
+        let mut documents = Vec::new();
+        for id in ids {
+            if let Some(row) = self.core.visible(self.connection, id)?
+                && let Some(range) = row.range()
+            {
+                let document = DocumentId(id);
+                documents.push(ScopedDocument { document, range, kind: row.kind.class() });
+            }
+        }
+        documents.sort_by_key(|document| document.range.first);
+        documents.dedup_by_key(|document| document.document);
+        Ok(Some(documents))
+    }
+
+    fn is_empty(&self) -> Result<bool> {
+        let any: bool = self
+            .connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM documents WHERE last IS NOT NULL AND state IN (1, 2))",
+            )?
+            .query_row((), |row| row.get(0))?;
+        Ok(!any)
+    }
+
+    fn unindexed(&self, scope: &Scope<'_>) -> Result<Vec<ChunkRange>> {
+        let pending = pending::all(self.connection)?;
+        if pending.is_empty() {
+            return Ok(Vec::new());
+        }
+        let scoped = self.scope(scope)?;
+        let mut ranges = Vec::new();
+        for pending in pending {
+            let concerns = scoped.as_ref().is_none_or(|scoped| {
+                scoped.iter().any(|document| document.document.0 == pending.document)
+            });
+            if concerns && self.is_visible(pending.document)? {
+                ranges
+                    .push(ChunkRange { first: ChunkId(pending.next), last: ChunkId(pending.last) });
+            }
+        }
+        Ok(ranges)
+    }
+}
+
+impl<'a> Texts<'a> {
+    pub(crate) fn new(core: &'a Core, connection: &'a Connection) -> Self {
+        Texts {
+            core,
+            connection,
+            blocks: Blocks::new(core, connection),
+            visible: RefCell::default(),
+            documents: RefCell::default(),
+        }
+    }
+
+    fn is_visible(&self, document: u64) -> Result<bool> {
+        if let Some(known) = self.visible.borrow().get(&document) {
+            return Ok(*known);
+        }
+        let visible = self.core.visible(self.connection, document)?.is_some();
+        self.visible.borrow_mut().insert(document, visible);
+        Ok(visible)
+    }
+}
+
+/// The labels a source names: exactly that one, else those with that prefix when it ends in `*`,
+/// else those whose path, or label, contains it.
+pub(crate) fn matching(connection: &Connection, source: &str) -> Result<Vec<LabelRow>> {
+    if let Some(exact) = LabelRow::by_label(connection, source)? {
+        return Ok(vec![exact]);
+    }
+    let (condition, value) = match source.strip_suffix('*') {
+        Some(prefix) => {
+            ("substr(label, 1, length(?1)) = ?1 OR substr(path, 1, length(?1)) = ?1", prefix)
+        }
+        None => ("instr(path, ?1) > 0 OR instr(label, ?1) > 0", source),
+    };
+    if value.is_empty() && !source.ends_with('*') {
+        return Ok(Vec::new());
+    }
+    let mut statement = connection
+        .prepare_cached(&format!("SELECT {LABEL} FROM labels WHERE {condition} ORDER BY id"))?;
+    let rows = statement.query_map([value], LabelRow::read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+impl Core {
+    pub(crate) fn search(&self, query: &Query<'_>) -> Result<Found> {
+        self.finish_for(query)?;
+        self.pool.read(|connection| {
+            let texts = Texts::new(self, connection);
+            search::search(connection, &texts, &self.memory, query)
+        })
+    }
+
+    /// Indexes what concerns a query when it is little; otherwise the search scans it.
+    fn finish_for(&self, query: &Query<'_>) -> Result<()> {
+        let missing = self.pool.read(pending::all)?;
+        let chunks: u64 = missing.iter().map(|pending| pending.last + 1 - pending.next).sum();
+        if missing.is_empty() || chunks > FINISH_CHUNKS {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let limit = now + FINISH_TIME;
+        let deadline =
+            query.deadline.map_or(limit, |deadline| limit.min(now + (deadline - now) / 2));
+        match self.finish_pending(None, deadline) {
+            // Searching must work where writing cannot: then everything pending is scanned.
+            Ok(_) => Ok(()),
+            Err(error) if error.is_damage() => Err(error),
+            Err(error) => {
+                tracing::debug!(%error, "pending text is scanned");
+                Ok(())
+            }
+        }
+    }
+}

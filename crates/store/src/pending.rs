@@ -1,0 +1,123 @@
+//! Full-text rows that follow later: pending chunks are rows in the store, and any process may
+//! write what is missing.
+//!
+//! Progress is committed by a comparison (`next` is still what it was), so two processes that work
+//! on the same document cannot harm each other. A lease only spares them the double work.
+
+use std::time::Instant;
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use crate::Result;
+use crate::core::Core;
+use crate::read::Blocks;
+use crate::row::LabelRow;
+use crate::search::{self, IndexRow};
+use crate::write::{TRANSACTION_TIME, is_long};
+
+/// Chunks read at a time: their rows take well under [`TRANSACTION_TIME`].
+const STEP_CHUNKS: u64 = 96;
+/// Chunks read before a transaction begins.
+const LOAD_CHUNKS: u64 = 1_024;
+
+/// Chunks of one document without full-text rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Pending {
+    pub(crate) document: u64,
+    pub(crate) next: u64,
+    pub(crate) last: u64,
+    owner: Option<String>,
+}
+
+/// All pending chunks.
+pub(crate) fn all(connection: &Connection) -> Result<Vec<Pending>> {
+    let mut statement = connection
+        .prepare_cached("SELECT document, next, last, owner FROM pending ORDER BY document")?;
+    let rows = statement.query_map((), |row| {
+        Ok(Pending {
+            document: row.get::<_, i64>(0)? as u64,
+            next: row.get::<_, i64>(1)? as u64,
+            last: row.get::<_, i64>(2)? as u64,
+            owner: row.get(3)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+impl Core {
+    /// Writes some of a document's missing full-text rows in one transaction. Answers whether any
+    /// are missing still.
+    pub(crate) fn index_some(&self, pending: &Pending) -> Result<bool> {
+        let lease = self.lease()?;
+        let until = pending.last.min(pending.next + LOAD_CHUNKS - 1);
+        let (blocks, path) = self.pool.read(|connection| {
+            let blocks = Blocks::new(self, connection).range(pending.next, until)?;
+            let labels = LabelRow::of_document(connection, pending.document)?;
+            let path = labels.into_iter().next().map(|label| label.path.unwrap_or(label.label));
+            Ok((blocks, path.unwrap_or_default()))
+        })?;
+        let mut rows = Vec::new();
+        for block in &blocks {
+            for id in block.first.max(pending.next)..=block.last().min(until) {
+                let index = (id - block.first) as usize;
+                let (title, body) = (block.title(index), block.body(index));
+                rows.push(IndexRow { id, title, body, path: &path });
+            }
+        }
+        self.write(|transaction| {
+            let next: Option<(i64, i64)> = transaction
+                .prepare_cached("SELECT next, last FROM pending WHERE document = ?1")?
+                .query_row([pending.document as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+                .optional()?;
+            let Some((next, last)) = next else { return Ok(false) };
+            if next as u64 != pending.next {
+                return Ok(true);
+            }
+            let start = Instant::now();
+            let mut done = pending.next;
+            for step in rows.chunks(STEP_CHUNKS as usize) {
+                search::index(transaction, step)?;
+                done = step.last().map_or(done, |row| row.id + 1);
+                if is_long(start) {
+                    break;
+                }
+            }
+            if rows.is_empty() || done > last as u64 {
+                transaction
+                    .prepare_cached("DELETE FROM pending WHERE document = ?1")?
+                    .execute([pending.document as i64])?;
+                return Ok(false);
+            }
+            transaction
+                .prepare_cached("UPDATE pending SET next = ?2, owner = ?3 WHERE document = ?1")?
+                .execute((pending.document as i64, done as i64, lease))?;
+            Ok(true)
+        })
+    }
+
+    /// Whether another living process is at work on these chunks.
+    pub(crate) fn is_taken(&self, pending: &Pending) -> Result<bool> {
+        let Some(owner) = &pending.owner else { return Ok(false) };
+        Ok(owner != self.lease()? && self.is_alive(owner))
+    }
+
+    /// Writes missing full-text rows of these documents (of all when `None`) until the deadline;
+    /// `true` when none are missing any more.
+    pub(crate) fn finish_pending(
+        &self,
+        documents: Option<&[u64]>,
+        deadline: Instant,
+    ) -> Result<bool> {
+        loop {
+            let pending = self.pool.read(all)?;
+            let mut concerns = pending.iter().filter(|pending| {
+                documents.is_none_or(|documents| documents.contains(&pending.document))
+            });
+            let Some(next) = concerns.next() else { return Ok(true) };
+            if Instant::now() + TRANSACTION_TIME > deadline {
+                return Ok(false);
+            }
+            self.index_some(next)?;
+        }
+    }
+}

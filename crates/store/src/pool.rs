@@ -1,0 +1,190 @@
+//! The connections of one process to one store: one that writes, some that read.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::Result;
+use crate::error::StoreError;
+use crate::gate::{self, Gate, Seat};
+use crate::open::{self, Link};
+
+/// Idle reading connections that are kept.
+const READERS: usize = 4;
+
+/// Opens connections when they are needed and hands them out.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    path: PathBuf,
+    root: PathBuf,
+    writer: Mutex<Option<Link>>,
+    readers: Mutex<Vec<Link>>,
+    /// Threads of this process that wait for the writer.
+    waiting: AtomicUsize,
+    notice: Mutex<Option<String>>,
+    /// The file the newest connection was opened on, and how many there were before it.
+    seat: Mutex<Option<Seat>>,
+    generation: AtomicU64,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What these guard is replaced whole: a panic cannot leave it half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    pub(crate) fn new(path: PathBuf, root: PathBuf) -> Self {
+        Pool {
+            path,
+            root,
+            writer: Mutex::new(None),
+            readers: Mutex::new(Vec::new()),
+            waiting: AtomicUsize::new(0),
+            notice: Mutex::new(None),
+            seat: Mutex::new(None),
+            generation: AtomicU64::new(0),
+        }
+    }
+
+    /// The store's file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Something the user should be told once.
+    pub(crate) fn notice(&self) -> Option<String> {
+        lock(&self.notice).take()
+    }
+
+    /// Changes when the file was replaced: what was cached belongs to another one.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    /// Whether another thread of this process waits to write.
+    pub(crate) fn wanted(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Reads one consistent state of the store. Never waits for writers.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let idle = lock(&self.readers).pop();
+        let mut link = self.link(idle)?;
+        let result = self.passing(&mut link, |connection| {
+            let transaction = connection.transaction()?;
+            work(&transaction)
+        });
+        let seat = link.seat;
+        if result.is_ok() {
+            let mut readers = lock(&self.readers);
+            if readers.len() < READERS {
+                readers.push(link);
+            }
+        } else {
+            drop(link);
+        }
+        self.judge(result, seat)
+    }
+
+    /// Writes in one transaction, which is undone when `work` fails.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.with_writer(|connection| {
+            let transaction =
+                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let value = work(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        })
+    }
+
+    /// Uses the writing connection outside of a transaction.
+    pub(crate) fn with_writer<T>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T>,
+    ) -> Result<T> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let mut slot = lock(&self.writer);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        let mut link = self.link(slot.take())?;
+        let result = if link.gate.is_some() {
+            self.passing(&mut link, work)
+        } else {
+            Err(StoreError::ReadOnly)
+        };
+        let seat = link.seat;
+        match &result {
+            // A connection to a damaged or unwritable file is of no further use.
+            Err(error) if error.is_damage() || matches!(error, StoreError::ReadOnly) => drop(link),
+            _ => *slot = Some(link),
+        }
+        drop(slot);
+        self.judge(result, seat)
+    }
+
+    fn link(&self, idle: Option<Link>) -> Result<Link> {
+        match idle {
+            Some(link) => Ok(link),
+            None => self.connect(),
+        }
+    }
+
+    fn connect(&self) -> Result<Link> {
+        let before = gate::seat(&self.path).unwrap_or_default();
+        let link = self.judge(open::connect(&self.path, &self.root), before)?;
+        let mut seat = lock(&self.seat);
+        if *seat != Some(link.seat) {
+            *seat = Some(link.seat);
+            self.generation.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(link)
+    }
+
+    /// Works on the file of that name, whichever it is by now, while nobody replaces it.
+    fn passing<T>(
+        &self,
+        link: &mut Link,
+        work: impl FnOnce(&mut Connection) -> Result<T>,
+    ) -> Result<T> {
+        loop {
+            let passage = match &link.gate {
+                Some(gate) => Some(gate.pass().map_err(|error| StoreError::io("waiting", &error))?),
+                None => None,
+            };
+            if passage.is_none() || gate::seat(&self.path).ok() == Some(link.seat) {
+                return work(&mut link.connection);
+            }
+            drop(passage);
+            *link = self.connect()?;
+        }
+    }
+
+    /// Sets a damaged file aside; other results pass.
+    fn judge<T>(&self, result: Result<T>, seat: Seat) -> Result<T> {
+        match result {
+            Err(error) if error.is_damage() => {
+                tracing::error!(?error, "the store is damaged");
+                let set_aside = self.set_aside(seat)?;
+                Err(StoreError::Corrupt { set_aside })
+            }
+            other => other,
+        }
+    }
+
+    /// Sets the file aside, unless it is another one than the one found damaged.
+    pub(crate) fn set_aside(&self, seat: Seat) -> Result<String> {
+        let failed =
+            |error: std::io::Error| StoreError::io("setting a damaged store aside", &error);
+        let gate = Gate::open(&self.path).map_err(failed)?;
+        let _alone = gate.pass_alone().map_err(failed)?;
+        if gate::seat(&self.path).ok() != Some(seat) {
+            return Ok(String::from("another name by another process"));
+        }
+        let name = open::set_aside(&self.path).map_err(failed)?;
+        lock(&self.readers).clear();
+        *lock(&self.notice) =
+            Some(format!("the store was damaged; it was set aside as {name} and a new one begun"));
+        Ok(name)
+    }
+}
