@@ -1,0 +1,338 @@
+//! One run: output, exit, input, working directory, environment, staging.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
+
+use common::{Bench, PATIENCE, assert_output, bytes, text, wait_until};
+use quietcontext_exec::{Cancel, ExecError, Exit, Input, Program, Streams};
+
+#[test]
+fn both_streams_and_the_exit_code_are_kept_apart() {
+    let bench = Bench::new();
+    let run = bench.shell("echo out; echo err >&2; exit 3");
+    assert_eq!(text(&run.stdout), "out\n");
+    assert_eq!(text(&run.stderr), "err\n");
+    assert_eq!(run.exit, Exit::Code(3));
+    assert_eq!((run.left_behind, run.io_lost), (0, None));
+    bench.assert_clean();
+}
+
+#[test]
+fn merged_streams_keep_their_order() {
+    let bench = Bench::new();
+    let mut request = bench.request("shell", "echo 1; echo 2 >&2; echo 3; echo 4 >&2");
+    request.streams = Streams::Merged;
+    let run = bench.executor.run(&request, &Cancel::new()).unwrap();
+    assert_output(&run, "1\n2\n3\n4\n");
+    assert!(run.stderr.is_empty());
+}
+
+#[test]
+fn stderr_is_there_when_stdout_is_empty() {
+    let run = Bench::new().shell("ls ./no-such-dir-42");
+    assert_eq!(run.exit, Exit::Code(2));
+    assert!(run.stdout.is_empty());
+    assert!(text(&run.stderr).contains("no-such-dir-42"));
+}
+
+#[test]
+fn a_signal_is_named() {
+    let run = Bench::new().shell("kill -SEGV $$");
+    assert!(matches!(run.exit, Exit::Signal { number: 11, name: "SIGSEGV", .. }), "{:?}", run.exit);
+    let run = Bench::new().shell("kill -9 $$");
+    assert_eq!(run.exit, Exit::Signal { number: 9, name: "SIGKILL", core: false });
+}
+
+#[test]
+fn standard_input_is_empty_and_there_is_no_terminal() {
+    let bench = Bench::new();
+    assert_output(&bench.shell("cat; readlink /proc/self/fd/0"), "/dev/null\n");
+    let started = Instant::now();
+    let run = bench.shell("grep -n needle $(true); echo $?; : < /dev/tty || echo no terminal");
+    assert_eq!(text(&run.stdout), "1\nno terminal\n");
+    let run = bench.shell("python3 -c 'import getpass; getpass.getpass()' 2>&1; echo end");
+    assert!(text(&run.stdout).contains("EOFError"), "{}", text(&run.stdout));
+    assert!(text(&run.stdout).ends_with("end\n"));
+    assert!(started.elapsed() < PATIENCE);
+}
+
+#[test]
+fn git_neither_prompts_nor_pages() {
+    let bench = Bench::new();
+    let run = bench.shell(
+        "git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m one\n\
+         git log -1 --format=%s\n\
+         GIT_CONFIG_NOSYSTEM=1 git ls-remote https://127.0.0.1:9/x.git\n\
+         echo reached-end",
+    );
+    assert_eq!(text(&run.stdout), "one\nreached-end\n", "{}", text(&run.stderr));
+}
+
+#[test]
+fn heredocs_comments_and_odd_ends_run_as_written() {
+    let bench = Bench::new();
+    for (command, expected) in [
+        ("cat <<'EOT'\nheredoc-works $HOME `x`\nEOT", "heredoc-works $HOME `x`\n"),
+        ("echo a # comment at the end", "a\n"),
+        ("f() { echo $1; }\n(f b); for i in 1 2; do f $i; done", "b\n1\n2\n"),
+        ("printf '%s' \"a'b\"", "a'b"),
+    ] {
+        let mut request = bench.request("shell", "");
+        request.program = Program::Command(command.into());
+        let run = bench.executor.run(&request, &Cancel::new()).unwrap();
+        assert_output(&run, expected);
+        assert!(run.stderr.is_empty());
+    }
+}
+
+#[test]
+fn large_and_awkward_programs_run() {
+    let bench = Bench::new();
+    let numbers: Vec<String> = (0..60_000).map(|n| n.to_string()).collect();
+    let code = format!("numbers = [{}]\nprint(sum(numbers))\n", numbers.join(", "));
+    assert!(code.len() > 300_000);
+    assert_output(&bench.run("python", &code), "1799970000\n");
+    let words = vec!["word"; 40_000].join(" ");
+    let run = bench.shell(&format!("f() {{ echo $#; }}; f {words}"));
+    assert_output(&run, "40000\n");
+    assert_output(&bench.shell("rm -- \"$0\"; echo gone $(ls -- \"$0\" 2>&1 | wc -l)"), "gone 1\n");
+    assert_output(&bench.run("python", "#!/usr/bin/env node\nprint(1)"), "1\n");
+    bench.assert_clean();
+}
+
+#[test]
+fn the_working_directory_is_the_given_one_and_must_be_there() {
+    let bench = Bench::new();
+    let mut request = bench.request("shell", "pwd; echo $PWD");
+    request.cwd = bench.root.join("sub");
+    let error = bench.executor.run(&request, &Cancel::new()).unwrap_err();
+    assert!(matches!(error, ExecError::CwdMissing));
+    fs::create_dir(&request.cwd).unwrap();
+    let run = bench.executor.run(&request, &Cancel::new()).unwrap();
+    let cwd = request.cwd.canonicalize().unwrap();
+    assert_output(&run, &format!("{0}\n{0}\n", cwd.display()));
+}
+
+#[test]
+fn the_program_is_private_and_removed() {
+    let bench = Bench::new();
+    let run = bench.shell("stat -c '%a' \"$0\" \"${0%/*}\" \"$TMPDIR\"; touch \"$TMPDIR/x\"; echo $0");
+    let out = text(&run.stdout);
+    assert!(out.starts_with("600\n700\n700\n"), "{out}");
+    let path = out.lines().last().unwrap();
+    assert!(path.starts_with(bench.scratch().to_str().unwrap()));
+    assert!(!fs::exists(path).unwrap());
+    let run = bench.shell("mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && chmod -R 0 $TMPDIR/a");
+    assert_output(&run, "");
+    bench.assert_clean();
+    let mode = fs::metadata(bench.scratch()).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn the_input_file_is_standard_input_byte_for_byte() {
+    let bench = Bench::new();
+    let content = b"a\0b\r\n\xff\xfe\n\n";
+    let run = bench.try_run_file("shell", "cat; cmp - \"$FILE_PATH\" < /dev/stdin", content).unwrap();
+    assert_eq!(bytes(&run.stdout), content);
+    let run = bench.try_run_file("shell", "cmp - \"$FILE_PATH\" && echo same", content).unwrap();
+    assert_output(&run, "same\n");
+}
+
+#[test]
+fn the_input_is_read_from_its_start_whatever_the_given_offset() {
+    use std::io::{Read as _, Seek as _};
+    let bench = Bench::new();
+    let path = bench.root.join("f");
+    fs::write(&path, "abc").unwrap();
+    let mut file = fs::File::open(&path).unwrap();
+    file.read_exact(&mut [0; 2]).unwrap();
+    let mut request = bench.request("shell", "cat");
+    request.input = Input::File { file: file.try_clone().unwrap(), path };
+    assert_output(&bench.executor.run(&request, &Cancel::new()).unwrap(), "abc");
+    assert_eq!(file.stream_position().unwrap(), 2);
+}
+
+#[test]
+fn a_replaced_file_is_still_the_one_that_was_opened() {
+    let bench = Bench::new();
+    let path = bench.root.join("f");
+    fs::write(&path, "checked").unwrap();
+    let file = fs::File::open(&path).unwrap();
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "other").unwrap();
+    let mut request = bench.request("shell", "cat; echo; printf %s \"$FILE_CONTENT\"");
+    request.input = Input::File { file, path };
+    let run = bench.executor.run(&request, &Cancel::new()).unwrap();
+    assert_output(&run, "checked\nchecked");
+}
+
+#[test]
+fn hooks_of_the_servers_environment_change_nothing() {
+    let outside = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = outside.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.into_os_string()
+    };
+    let evil = file("evil.sh", "echo INJECTED\n");
+    let python = file("sitecustomize.py", "print('INJECTED')\n");
+    let node = file("e.js", "console.log('INJECTED')\n");
+    let bench = Bench::with(|config| {
+        let mut require = std::ffi::OsString::from("--require ");
+        require.push(&node);
+        for (name, value) in [
+            ("BASH_ENV", evil.clone()),
+            ("ENV", evil.clone()),
+            ("PROMPT_COMMAND", "echo INJECTED".into()),
+            ("PYTHONSTARTUP", python),
+            ("PYTHONPATH", outside.path().into()),
+            ("NODE_OPTIONS", require),
+            ("LD_PRELOAD", outside.path().join("none.so").into()),
+            ("SECRET_TOKEN", "INJECTED".into()),
+        ] {
+            config.environment.push((name.into(), value));
+        }
+    });
+    for (language, code) in
+        [("shell", "echo ok; env | grep INJ"), ("python", "print('ok')"), ("javascript", "console.log('ok')")]
+    {
+        let run = bench.run(language, code);
+        assert_eq!(text(&run.stdout), "ok\n", "{language}");
+        assert_eq!(text(&run.stderr), "", "{language}");
+    }
+}
+
+#[test]
+fn a_projects_virtual_environment_is_used() {
+    let bench = Bench::new();
+    let made = bench.shell("python3 -m venv --without-pip .venv && echo made");
+    assert_output(&made, "made\n");
+    let library = bench.shell("echo .venv/lib/python3*/site-packages");
+    let library = bench.root.join(text(&library.stdout).trim());
+    fs::write(library.join("qcmod.py"), "name = 'only there'\n").unwrap();
+    let run = bench.run("python", "import qcmod, os\nprint(qcmod.name, os.environ['VIRTUAL_ENV'])");
+    assert_output(&run, &format!("only there {}\n", bench.root.join(".venv").display()));
+    assert_output(&bench.shell("python -c 'import qcmod; print(1)'"), "1\n");
+}
+
+#[test]
+fn project_commands_are_on_the_path() {
+    let bench = Bench::new();
+    let binaries = bench.root.join("node_modules/.bin");
+    fs::create_dir_all(&binaries).unwrap();
+    fs::write(binaries.join("mytool"), "#!/bin/sh\necho tool\n").unwrap();
+    fs::set_permissions(binaries.join("mytool"), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_output(&bench.shell("mytool"), "tool\n");
+}
+
+#[test]
+fn a_missing_runtime_is_named_with_what_there_is() {
+    let bench = Bench::with(|config| config.path = "/nonexistent".into());
+    let error = bench.try_run("python", "print(1)").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "no runtime for python on the path (install Python 3); available: none"
+    );
+    let only_shell = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("/bin/sh", only_shell.path().join("sh")).unwrap();
+    let bench = Bench::with(|config| config.path = only_shell.path().into());
+    let error = bench.try_run("go", "x").unwrap_err();
+    assert!(error.to_string().ends_with("available: shell"), "{error}");
+    assert_output(&bench.run("shell", "echo $0 | tail -c 4; echo plain"), ".sh\nplain\n");
+}
+
+#[test]
+fn a_runtime_that_cannot_be_executed_is_an_error_that_names_it() {
+    let broken = tempfile::tempdir().unwrap();
+    let bash = broken.path().join("bash");
+    fs::write(&bash, "\0not a program").unwrap();
+    fs::set_permissions(&bash, fs::Permissions::from_mode(0o755)).unwrap();
+    let bench = Bench::with(|config| config.path = broken.path().into());
+    let error = bench.try_run("shell", "true").unwrap_err();
+    let expected = "could not start bash: execute: Exec format error (os error 8)";
+    assert_eq!(error.to_string(), expected);
+    bench.assert_clean();
+}
+
+#[test]
+fn leftovers_of_a_dead_server_are_swept_and_those_of_a_live_one_stay() {
+    const VARIABLE: &str = "EXEC_TEST_SWEEP";
+    if let Some(directory) = std::env::var_os(VARIABLE) {
+        // The helper: a server that runs something for ever.
+        let bench = Bench::with(|config| config.scratch = vec![directory.into()]);
+        let mut request = bench.request("shell", "sleep 1000");
+        request.deadline = None;
+        drop(bench.executor.run(&request, &Cancel::new()));
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let count = || fs::read_dir(scratch.path()).unwrap().count();
+    let start = |n_before: usize| {
+        let mut command = common::helper(
+            "leftovers_of_a_dead_server_are_swept_and_those_of_a_live_one_stay",
+            VARIABLE,
+            scratch.path(),
+        );
+        let child = command.spawn().unwrap();
+        wait_until("the helper's directory", || count() == n_before + 2);
+        child
+    };
+    let mut dead = start(0);
+    let mut live = start(2);
+    let before = |name: &str| fs::read_dir(scratch.path()).unwrap().any(|entry| {
+        entry.unwrap().file_name().to_string_lossy() == name
+    });
+    dead.kill().unwrap();
+    dead.wait().unwrap();
+    assert_eq!(count(), 4);
+    let names: Vec<String> = fs::read_dir(scratch.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    let bench = Bench::with(|config| config.scratch = vec![scratch.path().into()]);
+    assert_output(&bench.shell("echo hi"), "hi\n");
+    // The dead one's two entries are gone, the live one's are there, and so are our own.
+    assert_eq!(count(), 4);
+    assert_eq!(names.iter().filter(|name| before(name)).count(), 2);
+    live.kill().unwrap();
+    live.wait().unwrap();
+}
+
+#[test]
+fn a_scratch_directory_that_was_cleaned_away_is_made_again() {
+    let bench = Bench::new();
+    assert_output(&bench.shell("echo 1"), "1\n");
+    fs::remove_dir_all(bench.scratch()).unwrap();
+    assert_output(&bench.shell("echo 2"), "2\n");
+}
+
+#[test]
+fn the_first_usable_scratch_directory_is_taken() {
+    let bench = Bench::with(|config| config.scratch.insert(0, "/proc/none".into()));
+    assert_output(&bench.shell("head -c 100000 /dev/zero | tr '\\0' a | wc -c"), "100000\n");
+    let bench = Bench::with(|config| config.scratch = vec!["/proc/none".into()]);
+    let error = bench.try_run("shell", "true").unwrap_err();
+    assert!(error.to_string().starts_with("could not stage the program: "), "{error}");
+    assert!(!error.to_string().contains("/proc"), "{error}");
+}
+
+#[test]
+fn runs_side_by_side_do_not_wait_for_each_other() {
+    let bench = Bench::new();
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let bench = &bench;
+            scope.spawn(move || {
+                let run = bench.shell(&format!("sleep 1; echo {n}"));
+                assert_output(&run, &format!("{n}\n"));
+            });
+        }
+    });
+    assert!(started.elapsed() < Duration::from_secs(7), "{:?}", started.elapsed());
+    bench.assert_clean();
+}
