@@ -1,7 +1,6 @@
 """The servers that are compared: how each is started, and how its tools are called."""
 
 import os
-import re
 import subprocess
 import sys
 

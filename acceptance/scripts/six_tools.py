@@ -125,7 +125,7 @@ REUSE = [
         {"matches": [r"^rows 0 total 0$"]},
         language="python",
         code=TOTAL,
-        save={"PROGRAM": r"^\[s:([0-9a-f]{16})\]$"},
+        save={"PROGRAM": r"^\[(s:[0-9a-f]{16})\]$"},
     ),
     call(
         "exec-file",
@@ -135,7 +135,7 @@ REUSE = [
     ),
     call("execute", failing("code"), script_ref="${PROGRAM}", code="touch must-not-exist", language="shell"),
     call("execute", failing("python"), script_ref="${PROGRAM}", language="shell"),
-    call("execute", failing("script_ref"), script_ref="0123456789abcdef"),
+    call("execute", failing("script_ref"), script_ref="s:0123456789abcdef"),
     call(
         "execute", {"matches": [r"^absent-9$"]}, language="shell", code="test -e must-not-exist || echo absent-$((3*3))"
     ),
@@ -212,7 +212,7 @@ BATCH = [
 INDEX_AND_SEARCH = [
     call(
         "index",
-        {"matches": [r"\b1 file\b", r"\b\d+ sections\b"]},
+        {"matches": [r"^indexed \d+ bytes, \d+ lines, 3 sections as harbour · r:\d+-\d+"]},
         find="index content for search",
         path="notes.md",
         source="harbour",
