@@ -65,10 +65,8 @@ pub(super) fn judge(layers: Vec<Layer>) -> Assessment {
             LayerState::Present(_) => None,
         })
     };
-    let landlock = layers
-        .iter()
-        .find(|layer| layer.name == LANDLOCK)
-        .map_or(0, |layer| layer.version);
+    let landlock =
+        layers.iter().find(|layer| layer.name == LANDLOCK).map_or(0, |layer| layer.version);
     let broken = NEEDED_FOR_NAMESPACES
         .iter()
         .find_map(|name| missing(name).map(|why| format!("{name}: {why}")));
@@ -77,7 +75,9 @@ pub(super) fn judge(layers: Vec<Layer>) -> Assessment {
         (_, Some(why)) => (None, Some(refusal(&format!("no seccomp: {why}")))),
         (None, None) if landlock == 0 => (
             Some(Rung::Namespaces),
-            Some("sandbox: this kernel has no Landlock; namespaces and seccomp confine alone".into()),
+            Some(
+                "sandbox: this kernel has no Landlock; namespaces and seccomp confine alone".into(),
+            ),
         ),
         (None, None) => (Some(Rung::Namespaces), None),
         (Some(why), None) if landlock >= LANDLOCK_SCOPES => (

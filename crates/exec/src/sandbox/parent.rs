@@ -72,7 +72,15 @@ pub(super) struct Specification {
 }
 
 wire_struct!(Specification {
-    action, rung, server, join, share_network, profile, argv, outside, port
+    action,
+    rung,
+    server,
+    join,
+    share_network,
+    profile,
+    argv,
+    outside,
+    port
 });
 
 impl Wire for Action {
@@ -122,12 +130,8 @@ pub(super) fn launch_with(
     launch: Launch<'_>,
 ) -> io::Result<(Command, Link)> {
     let memory = sealed(&specification.to_bytes())?;
-    let (ours, theirs) = socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let (ours, theirs) =
+        socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     let mut descriptors = vec![memory.as_fd(), launch.stdin.as_fd()];
     if let Some(network) = launch.join {
         descriptors.extend([network.user.as_fd(), network.net.as_fd()]);
@@ -168,8 +172,7 @@ impl Link {
             Some(Message::Ended(ended)) => Event::Ended(ended),
             Some(Message::Layers(lines)) => Event::Layers(lines),
             Some(Message::Started { proxy, network }) => {
-                let proxy =
-                    if proxy { descriptors.next().map(TcpListener::from) } else { None };
+                let proxy = if proxy { descriptors.next().map(TcpListener::from) } else { None };
                 let network = if network {
                     descriptors
                         .next()
@@ -200,8 +203,7 @@ impl Link {
 
 /// A memory file with these bytes that nobody can change any more.
 fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let memory =
-        memfd_create("specification", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let memory = memfd_create("specification", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     let mut rest = bytes;
     while !rest.is_empty() {
         let written = rustix::io::write(&memory, rest)?;

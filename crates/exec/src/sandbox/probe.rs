@@ -71,7 +71,9 @@ impl Layer {
         let LayerState::Missing(_) = self.state else { return None };
         match self.name.as_str() {
             USERS | NETWORK | MOUNTS | PROCESSES => Some(remedy_for_namespaces(&setting)),
-            LANDLOCK => Some("boot with lsm=landlock,… (Linux 5.13 or newer; 6.12 for all of it)".into()),
+            LANDLOCK => {
+                Some("boot with lsm=landlock,… (Linux 5.13 or newer; 6.12 for all of it)".into())
+            }
             TASKS | MEMORY => {
                 Some("run the server in a delegated control group (systemd: Delegate=yes)".into())
             }
@@ -115,8 +117,7 @@ pub fn probe(binary: &Path) -> io::Result<Vec<Layer>> {
         port: 0,
     };
     let stdin = std::fs::File::open("/dev/null")?.into();
-    let launch =
-        Launch { binary, rung: Rung::Namespaces, stdin, join: None, share_network: false };
+    let launch = Launch { binary, rung: Rung::Namespaces, stdin, join: None, share_network: false };
     let (mut command, mut link) = launch_with(&specification, launch)?;
     let mut child = command.spawn()?;
     drop(command);

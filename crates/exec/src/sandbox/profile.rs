@@ -162,7 +162,17 @@ impl Wire for Network {
 
 wire_struct!(Limits { tasks, memory_bytes, file_bytes, temporary_bytes, open_files, grace });
 wire_struct!(Profile {
-    mode, network, root, cwd, home, readable, writable, hidden, unprotected, environment, limits
+    mode,
+    network,
+    root,
+    cwd,
+    home,
+    readable,
+    writable,
+    hidden,
+    unprotected,
+    environment,
+    limits
 });
 
 #[cfg(test)]
@@ -193,10 +203,7 @@ mod tests {
     #[test]
     fn paths_must_be_canonical() {
         for bad in ["work", "/srv/../home/u", "../x"] {
-            assert!(matches!(
-                profile(bad, "/home/u").validate(),
-                Err(ProfileError::Path(_))
-            ));
+            assert!(matches!(profile(bad, "/home/u").validate(), Err(ProfileError::Path(_))));
         }
     }
 }

@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use quietcontext_exec::sandbox::{
-    self, Event, HIDDEN_ARGUMENT, Launch, LayerState, Mode, Network, NetworkNamespace, Profile, Rung,
+    self, Event, HIDDEN_ARGUMENT, Launch, LayerState, Mode, Network, NetworkNamespace, Profile,
+    Rung,
 };
 
 fn main() -> ExitCode {

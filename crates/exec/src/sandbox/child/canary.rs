@@ -38,9 +38,7 @@ pub(super) fn run(specification: &Specification) -> Failure {
     let seen = match specification.rung {
         // Pid 1 and ourselves are all there is.
         Rung::Namespaces => processes() > 2,
-        Rung::Landlock => {
-            std::fs::read(format!("/proc/{}/environ", specification.server)).is_ok()
-        }
+        Rung::Landlock => std::fs::read(format!("/proc/{}/environ", specification.server)).is_ok(),
     };
     if seen {
         status |= PROCESS_SEEN;

@@ -6,8 +6,10 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Pid;
+
 use super::super::profile::Limits;
-use super::super::report::{Failure, InStep as _, Step};
+use super::super::report::{Failure, Step};
 
 /// The group's directories (one for each controller in the old layout) and their `cgroup.procs`.
 #[derive(Debug)]
@@ -51,11 +53,18 @@ impl Group {
         (!places.is_empty()).then_some(Self { places })
     }
 
-    /// Moves the calling process, and so all it starts, into the group.
-    pub(super) fn enter(&self) -> Result<(), Failure> {
+    /// Moves a process, and so all it starts from then on, into the group. Slow: the kernel waits
+    /// for every processor, so it is done from outside while the process prepares itself.
+    pub(super) fn admit(&self, process: Pid) -> Result<(), Failure> {
+        let number = process.as_raw_nonzero().get().to_string();
         for (place, procs) in &self.places {
-            rustix::io::write(procs, b"0")
-                .step(Step::Limits, &place.display().to_string())?;
+            match rustix::io::write(procs, number.as_bytes()) {
+                // It has ended already and has told why.
+                Ok(_) | Err(rustix::io::Errno::SRCH) => {}
+                Err(error) => {
+                    return Err(Failure::new(Step::Limits, place.display().to_string(), error));
+                }
+            }
         }
         Ok(())
     }

@@ -5,8 +5,20 @@
 
 /// A key with one of these in it holds a secret.
 const WORDS: &[&str] = &[
-    "token", "secret", "_auth", "authtoken", "authorization", "credential", "apikey",
-    "api_key", "api-key", "private", "cookie", "extraheader", "session", "pass",
+    "token",
+    "secret",
+    "_auth",
+    "authtoken",
+    "authorization",
+    "credential",
+    "apikey",
+    "api_key",
+    "api-key",
+    "private",
+    "cookie",
+    "extraheader",
+    "session",
+    "pass",
 ];
 /// A key that is exactly one of these does as well.
 const KEYS: &[&str] = &["key", "auth", "password"];
@@ -125,27 +137,42 @@ mod tests {
     fn secrets_go_and_the_rest_stays() {
         let cases = [
             ("[user]\n\tname = A\n\temail = a@b\n", "[user]\n\tname = A\n\temail = a@b\n"),
-            ("[credential]\n\thelper = store\n[core]\n\tpager = less\n", "[core]\n\tpager = less\n"),
+            (
+                "[credential]\n\thelper = store\n[core]\n\tpager = less\n",
+                "[core]\n\tpager = less\n",
+            ),
             ("[credential \"https://h\"]\n\tusername = u\n", ""),
-            ("[http]\n\textraHeader = Authorization: Basic Zm9v\n\tproxy = http://p:1\n",
-             "[http]\n\tproxy = http://p:1\n"),
-            ("[url \"https://u:pw@h/\"]\n\tinsteadOf = git@h:\n",
-             "[url \"https://h/\"]\n\tinsteadOf = git@h:\n"),
-            ("registry=https://r.example/\n//r.example/:_authToken=abc\n//r.example/:_password=x\n",
-             "registry=https://r.example/\n"),
-            ("_auth=abc\nalways-auth=true\n", ""),
-            ("index-url = https://user:pw@mirror.example/simple\n",
-             "index-url = https://mirror.example/simple\n"),
-            ("[registries.corp]\nindex = \"sparse+https://t@i.example/\"\ntoken = \"abc\"\n",
-             "[registries.corp]\nindex = \"sparse+https://i.example/\"\n"),
+            (
+                "[http]\n\textraHeader = Authorization: Basic Zm9v\n\tproxy = http://p:1\n",
+                "[http]\n\tproxy = http://p:1\n",
+            ),
+            (
+                "[url \"https://u:pw@h/\"]\n\tinsteadOf = git@h:\n",
+                "[url \"https://h/\"]\n\tinsteadOf = git@h:\n",
+            ),
+            (
+                "registry=https://r.example/\n//r.example/:_authToken=abc\n//r.example/:_password=x\n",
+                "registry=https://r.example/\n",
+            ),
+            ("_auth=abc\nalways-auth=true\n", "always-auth=true\n"),
+            (
+                "index-url = https://user:pw@mirror.example/simple\n",
+                "index-url = https://mirror.example/simple\n",
+            ),
+            (
+                "[registries.corp]\nindex = \"sparse+https://t@i.example/\"\ntoken = \"abc\"\n",
+                "[registries.corp]\nindex = \"sparse+https://i.example/\"\n",
+            ),
             ("r = { index = \"x\", token = \"abc\" }\nb = 1\n", "b = 1\n"),
             ("token = \"\"\"\nabc\ndef\"\"\"\nb = 1\n", "b = 1\n"),
             ("token = abc\\\n  def\\\nghi\nb = 1\n", "b = 1\n"),
             ("api_key: |\n  abc\n  def\nb: 1\n", "b: 1\n"),
             (":rubygems_api_key: rubygems_abc\n:verbose: true\n", ":verbose: true\n"),
             ("# old token: abc\n# plain\n", "# plain\n"),
-            ("GOPROXY=https://u:p@proxy.example,direct\nGOFLAGS=-mod=mod\n",
-             "GOPROXY=https://proxy.example,direct\nGOFLAGS=-mod=mod\n"),
+            (
+                "GOPROXY=https://u:p@proxy.example,direct\nGOFLAGS=-mod=mod\n",
+                "GOPROXY=https://proxy.example,direct\nGOFLAGS=-mod=mod\n",
+            ),
             ("key = \"-----BEGIN\"\nb = 1", "b = 1"),
         ];
         for (from, want) in cases {

@@ -17,8 +17,8 @@ pub(super) fn dev(view: &View) -> Result<(), Failure> {
     let step = Step::Devices;
     let space = view.space();
     mkdirat(space, "dev", Mode::from_raw_mode(0o755)).step(step, "/dev")?;
-    let directory = openat(space, "dev", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .step(step, "/dev")?;
+    let directory =
+        openat(space, "dev", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step(step, "/dev")?;
     for (name, target) in DEVICE_LINKS {
         symlinkat(*target, &directory, *name).step(step, name)?;
     }
@@ -42,8 +42,8 @@ pub(super) fn dev(view: &View) -> Result<(), Failure> {
         mounts::restrict_device(&device).step(step, name)?;
         let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
         openat(&tree, *name, flags, Mode::from_raw_mode(0o666)).step(step, name)?;
-        let place = openat(&tree, *name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-            .step(step, name)?;
+        let place =
+            openat(&tree, *name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step(step, name)?;
         mounts::attach(&device, &place).step(step, name)?;
     }
     let terminals = mounts::new(
@@ -52,8 +52,8 @@ pub(super) fn dev(view: &View) -> Result<(), Failure> {
         MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC,
     )
     .step(step, "pts")?;
-    let place = openat(&tree, "pts", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .step(step, "pts")?;
+    let place =
+        openat(&tree, "pts", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step(step, "pts")?;
     mounts::attach(&terminals, &place).step(step, "pts")
 }
 

@@ -61,7 +61,7 @@ pub(super) fn resolve(path: &Path, root: &Path, writable: &[PathBuf]) -> Option<
     match openat2(
         CWD,
         path,
-        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        OFlags::PATH | OFlags::CLOEXEC,
         Mode::empty(),
         ResolveFlags::NO_SYMLINKS,
     ) {

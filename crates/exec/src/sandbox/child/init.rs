@@ -14,9 +14,8 @@ use rustix::process::{
 use super::super::profile::Mode as Writing;
 use super::super::report::{Ended, Failure, InStep as _, Message, Step};
 use super::super::table::{EMPTIED, ROOT_SECRETS, SHOWN};
-use super::cgroup::Group;
 use super::mounts::Access;
-use super::namespaces::{self, Identity, Side};
+use super::namespaces::{self, Gate, Identity, Side};
 use super::protect::Plan;
 use super::view::{Change, View, in_order, system_directory};
 use super::{Order, SETUP_FAILED, descriptors, devices, home, landlock, limits, privileges};
@@ -28,14 +27,14 @@ pub(super) struct Outside<'a> {
     pub(super) plan: &'a Plan,
     /// Sockets of the host that the view would show.
     pub(super) sockets: &'a [PathBuf],
-    pub(super) group: Option<&'a Group>,
+    /// Opened when the control group has taken init in.
+    pub(super) gate: &'a Gate,
 }
 
 /// Starts init in new namespaces and gives its process id outside.
 pub(super) fn start(outside: &Outside<'_>) -> Result<Pid, Failure> {
     let identity = Identity::current();
-    let supervisor =
-        pidfd_open(getpid(), PidfdFlags::empty()).step(Step::ParentDeathSignal, "")?;
+    let supervisor = pidfd_open(getpid(), PidfdFlags::empty()).step(Step::ParentDeathSignal, "")?;
     let Some((user, net)) = &outside.order.join else {
         return fork_init(outside, identity, &supervisor, namespaces::WITH_NETWORK);
     };
@@ -110,9 +109,6 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     let profile = &specification.profile;
     end_with(supervisor)?;
     limits::offer_to_out_of_memory_killer();
-    if let Some(group) = outside.group {
-        group.enter()?;
-    }
     namespaces::map_identity(identity)?;
     if order.join.is_none() {
         namespaces::loopback_up()?;
@@ -153,6 +149,7 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     seccomp::apply(seccomp::Sockets::Namespaced)?;
 
     let variables = program::additions(specification, OsString::from("/tmp"), port);
+    outside.gate.pass().step(Step::Limits, "control group")?;
     let main = match namespaces::fork(0).step(Step::Init, "")? {
         Side::Parent(main) => main,
         Side::Child => {
@@ -164,8 +161,7 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     descriptors::let_go_of_standard_streams();
     let wait_status = wait_for(main)?;
     // What finishes by itself within the grace was not left behind.
-    let left_behind =
-        if reap_for(profile.limits.grace) { 0 } else { other_processes() };
+    let left_behind = if reap_for(profile.limits.grace) { 0 } else { other_processes() };
     order.channel.tell(&Message::Ended(Ended { wait_status, left_behind }), &[]);
     // When pid 1 ends the kernel ends everything else here, before our parent sees it.
     Ok(())

@@ -68,8 +68,7 @@ fn add(
 ) -> Result<RulesetCreated, String> {
     // What is not there needs no rule.
     let Ok(place) = PathFd::new(path) else { return Ok(ruleset) };
-    let access =
-        if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
+    let access = if path.is_dir() { access } else { access & AccessFs::from_file(NEWEST) };
     if access.is_empty() {
         return Ok(ruleset);
     }

@@ -20,8 +20,8 @@ pub(super) fn bound_tasks(proc: &OwnedFd, tasks: u64) -> Result<(), Failure> {
         return Ok(());
     }
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-    let file = openat(proc, "sys/kernel/pid_max", flags, Mode::empty())
-        .step(Step::Limits, "pid_max")?;
+    let file =
+        openat(proc, "sys/kernel/pid_max", flags, Mode::empty()).step(Step::Limits, "pid_max")?;
     let text = tasks.max(FEWEST_TASKS).to_string();
     rustix::io::write(&file, text.as_bytes()).step(Step::Limits, "pid_max")?;
     Ok(())

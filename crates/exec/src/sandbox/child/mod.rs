@@ -28,8 +28,8 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::RecvFlags;
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getppid, pidfd_open, pidfd_send_signal,
-    set_parent_process_death_signal, setsid, waitpid,
+    Pid, PidfdFlags, Signal, WaitOptions, getppid, kill_process, pidfd_open, pidfd_send_signal,
+    set_parent_process_death_signal, setsid, wait, waitpid,
 };
 
 pub(super) use canary::{CONTROL, PROCESS_SEEN, RAN, TRACE, WORKSPACE_WRITTEN};
@@ -38,6 +38,7 @@ use super::Rung;
 use super::codec::Wire as _;
 use super::parent::{Action, Specification, receive, send};
 use super::report::{Failure, InStep as _, Message, Step};
+use namespaces::Gate;
 
 /// Exit status of a supervisor that could not do its work; the report says why.
 const SETUP_FAILED: i32 = 125;
@@ -131,16 +132,32 @@ fn read_order() -> Result<Order, Option<(Channel, Failure)>> {
 /// The full box: prepares outside, starts init in new namespaces, waits, cleans up outside.
 fn supervise(order: &Order) -> Result<(), Failure> {
     let specification = &order.specification;
+    let gate = Gate::new().step(Step::Limits, "gate")?;
     let plan = protect::prepare(&specification.profile)?;
     let sockets = sockets::visible(&specification.profile);
     let group = cgroup::Group::create(&specification.profile.limits);
-    let outside = init::Outside { order, plan: &plan, sockets: &sockets, group: group.as_ref() };
-    let watched = init::start(&outside).and_then(|init| watch(order, init));
+    let outside = init::Outside { order, plan: &plan, sockets: &sockets, gate: &gate };
+    let watched = init::start(&outside).and_then(|init| {
+        admit(group.as_ref(), &gate, init)?;
+        watch(order, init)
+    });
     if let Some(group) = group {
         group.remove();
     }
     plan.finish();
     watched
+}
+
+/// Moves a new process into the control group, if there is one, and lets it pass the gate.
+fn admit(group: Option<&cgroup::Group>, gate: &Gate, process: Pid) -> Result<(), Failure> {
+    let admitted = group.map_or(Ok(()), |group| group.admit(process));
+    if admitted.is_ok() {
+        gate.open();
+    } else {
+        let _ = kill_process(process, Signal::KILL);
+        let _ = rustix::io::retry_on_intr(|| waitpid(Some(process), WaitOptions::empty()));
+    }
+    admitted
 }
 
 /// Waits until init has ended, which is when everything in the box has; ends it when the server
@@ -152,10 +169,8 @@ fn watch(order: &Order, init: Pid) -> Result<(), Failure> {
     descriptors::let_go_of_standard_streams();
     let _ = set_parent_process_death_signal(None);
     loop {
-        let mut wanted = [
-            PollFd::new(&process, PollFlags::IN),
-            PollFd::new(&order.channel.0, PollFlags::HUP),
-        ];
+        let mut wanted =
+            [PollFd::new(&process, PollFlags::IN), PollFd::new(&order.channel.0, PollFlags::HUP)];
         rustix::io::retry_on_intr(|| poll(&mut wanted, None)).step(Step::Supervise, "")?;
         let [ended, server] = wanted.map(|entry| !entry.revents().is_empty());
         if server && !ended {
@@ -174,7 +189,7 @@ fn watch(order: &Order, init: Pid) -> Result<(), Failure> {
 fn reap_for(grace: Duration) -> bool {
     let until = std::time::Instant::now() + grace;
     loop {
-        match waitpid(None, WaitOptions::NOHANG) {
+        match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
             Ok(None) if std::time::Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(1));

@@ -46,12 +46,19 @@ pub(super) fn restrict(tree: &OwnedFd, access: Access) -> io::Result<()> {
 
 /// The same for a device, which must stay one.
 pub(super) fn restrict_device(tree: &OwnedFd) -> io::Result<()> {
-    set_attributes(tree, libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC)
+    set_attributes(
+        tree,
+        libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NOEXEC,
+    )
 }
 
 fn set_attributes(tree: &OwnedFd, set: u64) -> io::Result<()> {
-    let attributes =
-        libc::mount_attr { attr_set: set, attr_clr: 0, propagation: libc::MS_PRIVATE, userns_fd: 0 };
+    let attributes = libc::mount_attr {
+        attr_set: set,
+        attr_clr: 0,
+        propagation: libc::MS_PRIVATE,
+        userns_fd: 0,
+    };
     let flags = libc::AT_EMPTY_PATH | libc::AT_RECURSIVE;
     #[expect(unsafe_code, reason = "mount_setattr has no safe wrapper")]
     // SAFETY: an empty C string and a struct of exactly the size given, both alive over the call.
@@ -70,8 +77,7 @@ fn set_attributes(tree: &OwnedFd, set: u64) -> io::Result<()> {
 
 /// Puts a detached tree on the place of a descriptor.
 pub(super) fn attach(tree: &OwnedFd, place: impl AsFd) -> rustix::io::Result<()> {
-    let flags =
-        MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     move_mount(tree, c"", place, c"", flags)
 }
 

@@ -109,8 +109,8 @@ pub(super) fn loopback_up() -> Result<(), Failure> {
     rustix::net::sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))
         .step(Step::Loopback, "request")?;
     let mut answer = [0_u8; 256];
-    let (length, _) =
-        rustix::net::recv(&socket, &mut answer, RecvFlags::empty()).step(Step::Loopback, "answer")?;
+    let (length, _) = rustix::net::recv(&socket, &mut answer, RecvFlags::empty())
+        .step(Step::Loopback, "answer")?;
     // The acknowledgement is an error message whose number, after the header, is 0.
     let number = answer
         .get(..length)
@@ -129,4 +129,34 @@ pub(super) fn proxy_listener() -> Result<(TcpListener, u16), Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).step(Step::Loopback, "proxy")?;
     let port = listener.local_addr().step(Step::Loopback, "proxy")?.port();
     Ok((listener, port))
+}
+
+/// Lets a forked process wait until its parent has done something to it.
+pub(super) struct Gate {
+    inside: OwnedFd,
+    outside: OwnedFd,
+}
+
+impl Gate {
+    /// A closed gate; made before the fork, both sides have it then.
+    pub(super) fn new() -> io::Result<Self> {
+        let flags = rustix::pipe::PipeFlags::CLOEXEC;
+        let (inside, outside) = rustix::pipe::pipe_with(flags)?;
+        Ok(Self { inside, outside })
+    }
+
+    /// The parent lets the child pass.
+    pub(super) fn open(&self) {
+        // A child that has ended meanwhile reads nothing.
+        let _ = rustix::io::write(&self.outside, &[0]);
+    }
+
+    /// The child waits; an error when the parent gave up or is gone.
+    pub(super) fn pass(&self) -> io::Result<()> {
+        let mut byte = [0; 1];
+        match rustix::io::retry_on_intr(|| rustix::io::read(&self.inside, &mut byte))? {
+            1 => Ok(()),
+            _ => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
 }

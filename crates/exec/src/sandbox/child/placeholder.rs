@@ -43,7 +43,8 @@ pub(super) struct Placeholder {
 impl Placeholder {
     /// Whether what was found at a path is a placeholder: of a box that runs, or left over.
     pub(super) fn is_one(path: &Path, found: &Metadata) -> bool {
-        if found.permissions().mode() & STICKY == 0 || found.uid() != rustix::process::geteuid().as_raw()
+        if found.permissions().mode() & STICKY == 0
+            || found.uid() != rustix::process::geteuid().as_raw()
         {
             return false;
         }

@@ -24,9 +24,7 @@ type Trial = (&'static str, i32, fn(&Profile) -> Result<u32, Failure>);
 
 const TRIALS: &[Trial] = &[
     (USERS, libc::CLONE_NEWUSER, |_| Ok(0)),
-    (NETWORK, libc::CLONE_NEWUSER | libc::CLONE_NEWNET, |_| {
-        namespaces::loopback_up().map(|()| 0)
-    }),
+    (NETWORK, libc::CLONE_NEWUSER | libc::CLONE_NEWNET, |_| namespaces::loopback_up().map(|()| 0)),
     (MOUNTS, libc::CLONE_NEWUSER | libc::CLONE_NEWNS, |profile| {
         let view = View::new(profile)?;
         view.empty(Path::new("/tmp"), "empty", Mode::RWXU)?;

@@ -211,8 +211,5 @@ fn directories(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn is_forbidden(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
-    )
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

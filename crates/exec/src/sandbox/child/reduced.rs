@@ -17,9 +17,9 @@ use super::super::profile::{Mode, Profile};
 use super::super::report::{Ended, Failure, InStep as _, Message, Step};
 use super::super::table::{DEVICES, EMPTIED, ROOT_SECRETS, Show, TOOLCHAINS};
 use super::cgroup::Group;
-use super::namespaces::{self, Identity, Side};
+use super::namespaces::{self, Gate, Identity, Side};
 use super::view::system_directory;
-use super::{Order, SETUP_FAILED, descriptors, home, init, landlock, limits, privileges};
+use super::{Order, SETUP_FAILED, admit, descriptors, home, init, landlock, limits, privileges};
 use super::{program, protect, reap_for, seccomp};
 
 /// How long processes that were left behind are hunted.
@@ -30,10 +30,13 @@ pub(super) fn supervise(order: &Order) -> Result<(), Failure> {
     let profile = &order.specification.profile;
     set_child_subreaper(Some(getpid())).step(Step::Supervise, "subreaper")?;
     let supervisor = pidfd_open(getpid(), PidfdFlags::empty()).step(Step::Supervise, "")?;
+    let gate = Gate::new().step(Step::Limits, "gate")?;
     let temporary = make_temporary()?;
     let group = Group::create(&profile.limits);
-    let watched = start(order, group.as_ref(), &temporary, &supervisor)
-        .and_then(|main| watch(order, main));
+    let watched = start(order, &gate, &temporary, &supervisor).and_then(|main| {
+        admit(group.as_ref(), &gate, main)?;
+        watch(order, main)
+    });
     if let Some(group) = group {
         group.remove();
     }
@@ -51,7 +54,7 @@ fn make_temporary() -> Result<PathBuf, Failure> {
 
 fn start(
     order: &Order,
-    group: Option<&Group>,
+    gate: &Gate,
     temporary: &Path,
     supervisor: &OwnedFd,
 ) -> Result<Pid, Failure> {
@@ -65,9 +68,6 @@ fn start(
             let confined = (|| {
                 init::end_with(supervisor)?;
                 limits::offer_to_out_of_memory_killer();
-                if let Some(group) = group {
-                    group.enter()?;
-                }
                 rustix::process::chdir(&profile.cwd)
                     .step(Step::WorkingDirectory, &profile.cwd.display().to_string())?;
                 limits::apply(&profile.limits)?;
@@ -76,7 +76,8 @@ fn start(
                 if landlock::restrict(&rules)? < LANDLOCK_SCOPES {
                     return Err(Failure::plain(Step::Landlock, "too old"));
                 }
-                seccomp::apply(seccomp::Sockets::None)
+                seccomp::apply(seccomp::Sockets::None)?;
+                gate.pass().step(Step::Limits, "control group")
             })();
             let failure = confined.map_or_else(
                 |failure| failure,
@@ -152,10 +153,8 @@ fn watch(order: &Order, main: Pid) -> Result<(), Failure> {
     let process = pidfd_open(main, PidfdFlags::empty()).step(Step::Supervise, "")?;
     descriptors::let_go_of_standard_streams();
     let _ = set_parent_process_death_signal(None);
-    let mut wanted = [
-        PollFd::new(&process, PollFlags::IN),
-        PollFd::new(&order.channel.0, PollFlags::HUP),
-    ];
+    let mut wanted =
+        [PollFd::new(&process, PollFlags::IN), PollFd::new(&order.channel.0, PollFlags::HUP)];
     rustix::io::retry_on_intr(|| poll(&mut wanted, None)).step(Step::Supervise, "")?;
     if wanted.first().is_some_and(|entry| entry.revents().is_empty()) {
         // The server let go.

@@ -90,8 +90,7 @@ const UNKNOWN: &[libc::c_long] = &[
 const TYPING: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
 /// Socket families that a network namespace holds.
-const FAMILIES: [libc::c_int; 4] =
-    [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_NETLINK];
+const FAMILIES: [libc::c_int; 4] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_NETLINK];
 
 /// Namespaces that `clone` may not make. Most need a capability that is gone; a user namespace
 /// does not.
@@ -105,18 +104,16 @@ const NEW_NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
 
 /// Installs the filters on this process and all it starts.
 pub(super) fn apply(sockets: Sockets) -> Result<(), Failure> {
-    for program in programs(sockets).map_err(failed)? {
-        seccompiler::apply_filter(&program).map_err(failed)?;
-    }
-    Ok(())
+    let program = program(sockets).map_err(failed)?;
+    seccompiler::apply_filter(&program).map_err(failed)
 }
 
 fn failed(error: seccompiler::Error) -> Failure {
     Failure::plain(Step::Seccomp, error.to_string())
 }
 
-/// One filter per answer; the kernel takes the strictest.
-fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, seccompiler::Error> {
+/// The whole filter: one part for each answer, one after the other.
+fn program(sockets: Sockets) -> Result<BpfProgram, seccompiler::Error> {
     let mut refused = BTreeMap::new();
     for number in REFUSED {
         refused.insert(*number, Vec::new());
@@ -142,9 +139,21 @@ fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, seccompiler::Error> {
         )?],
     };
     let families = BTreeMap::from([(libc::SYS_socket, families)]);
-    let mut first = compile(refused, libc::EPERM)?;
-    first.splice(0..0, foreign_calls());
-    Ok(vec![first, compile(unknown, libc::ENOSYS)?, compile(families, libc::EAFNOSUPPORT)?])
+    let mut whole = foreign_calls();
+    for (rules, errno) in
+        [(unknown, libc::ENOSYS), (families, libc::EAFNOSUPPORT), (refused, libc::EPERM)]
+    {
+        // A part ends with "allow"; without it the next one decides.
+        whole.pop_if(|last| is_allow(last));
+        whole.extend(compile(rules, errno)?);
+    }
+    Ok(whole)
+}
+
+const RETURN: u16 = 0x06;
+
+fn is_allow(instruction: &sock_filter) -> bool {
+    instruction.code == RETURN && instruction.k == libc::SECCOMP_RET_ALLOW
 }
 
 /// Compiles rules whose match gives an error number; everything else passes. The compiled program
@@ -201,7 +210,6 @@ fn each_bit(bits: libc::c_int) -> Result<Vec<SeccompRule>, seccompiler::Error> {
 fn foreign_calls() -> Vec<sock_filter> {
     const LOAD_NUMBER: u16 = 0x20;
     const JUMP_AT_LEAST: u16 = 0x35;
-    const RETURN: u16 = 0x06;
     const X32: u32 = 0x4000_0000;
     if !cfg!(target_arch = "x86_64") {
         return Vec::new();
@@ -212,4 +220,82 @@ fn foreign_calls() -> Vec<sock_filter> {
         sock_filter { code: JUMP_AT_LEAST, jt: 0, jf: 1, k: X32 },
         sock_filter { code: RETURN, jt: 0, jf: 0, k: answer },
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a filter on one call, as the kernel would: enough of BPF for what is generated.
+    fn answer(program: &[sock_filter], number: i64, arguments: [u64; 2]) -> u32 {
+        const X86_64: u32 = 0xc000_003e;
+        const AARCH64: u32 = 0xc000_00b7;
+        let architecture = if cfg!(target_arch = "x86_64") { X86_64 } else { AARCH64 };
+        let mut data = vec![number as u32, architecture, 0, 0];
+        for argument in arguments {
+            data.extend([argument as u32, (argument >> 32) as u32]);
+        }
+        let (mut accumulator, mut at) = (0_u32, 0);
+        loop {
+            let step = &program[at];
+            at += 1;
+            let jump = |holds: bool| usize::from(if holds { step.jt } else { step.jf });
+            match step.code {
+                0x20 => accumulator = data[step.k as usize / 4],
+                0x54 => accumulator &= step.k,
+                0x05 => at += step.k as usize,
+                0x15 => at += jump(accumulator == step.k),
+                0x25 => at += jump(accumulator > step.k),
+                0x35 => at += jump(accumulator >= step.k),
+                0x45 => at += jump(accumulator & step.k != 0),
+                RETURN => return step.k,
+                code => panic!("unknown instruction {code:#x}"),
+            }
+        }
+    }
+
+    #[test]
+    fn each_call_gets_its_answer() {
+        const HIGH: u64 = 0xdead << 32;
+        let errno = |number: i32| libc::SECCOMP_RET_ERRNO | number as u32;
+        let allow = libc::SECCOMP_RET_ALLOW;
+        let program = program(Sockets::Namespaced).unwrap();
+        let none = super::program(Sockets::None).unwrap();
+        for number in REFUSED {
+            assert_eq!(answer(&program, *number, [0, 0]), errno(libc::EPERM), "{number}");
+        }
+        for number in UNKNOWN {
+            assert_eq!(answer(&program, *number, [0, 0]), errno(libc::ENOSYS), "{number}");
+        }
+        for (number, arguments, want) in [
+            (libc::SYS_read, [0, 0], allow),
+            (libc::SYS_socketpair, [libc::AF_UNIX as u64, 0], allow),
+            (libc::SYS_clone, [libc::SIGCHLD as u64, 0], allow),
+            (libc::SYS_clone, [(libc::CLONE_VM | libc::CLONE_THREAD) as u64, 0], allow),
+            (libc::SYS_clone, [libc::CLONE_NEWUSER as u64, 0], errno(libc::EPERM)),
+            (libc::SYS_clone, [HIGH | libc::CLONE_NEWNET as u64, 0], errno(libc::EPERM)),
+            (libc::SYS_ioctl, [0, libc::TCGETS], allow),
+            (libc::SYS_ioctl, [0, libc::TIOCSTI], errno(libc::EPERM)),
+            (libc::SYS_ioctl, [0, HIGH | libc::TIOCSTI], errno(libc::EPERM)),
+            (libc::SYS_ioctl, [0, libc::TIOCLINUX], errno(libc::EPERM)),
+            (libc::SYS_socket, [libc::AF_INET as u64, 0], allow),
+            (libc::SYS_socket, [libc::AF_INET6 as u64, 0], allow),
+            (libc::SYS_socket, [libc::AF_UNIX as u64, 0], allow),
+            (libc::SYS_socket, [libc::AF_NETLINK as u64, 0], allow),
+            (libc::SYS_socket, [libc::AF_VSOCK as u64, 0], errno(libc::EAFNOSUPPORT)),
+            (libc::SYS_socket, [libc::AF_PACKET as u64, 0], errno(libc::EAFNOSUPPORT)),
+            (libc::SYS_socket, [HIGH | libc::AF_VSOCK as u64, 0], errno(libc::EAFNOSUPPORT)),
+        ] {
+            assert_eq!(answer(&program, number, arguments), want, "{number} {arguments:x?}");
+        }
+        assert_eq!(
+            answer(&none, libc::SYS_socket, [libc::AF_UNIX as u64, 0]),
+            errno(libc::EAFNOSUPPORT)
+        );
+        assert_eq!(answer(&none, libc::SYS_socketpair, [libc::AF_UNIX as u64, 0]), allow);
+        if cfg!(target_arch = "x86_64") {
+            let second = 0x4000_0000 | libc::SYS_ptrace;
+            assert_eq!(answer(&program, second, [0, 0]), errno(libc::ENOSYS));
+        }
+    }
 }

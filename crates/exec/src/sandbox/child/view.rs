@@ -46,9 +46,8 @@ impl View {
         mounts::attach(&view.space, view.find(Path::new("/dev")).step(Step::View, "/dev")?)
             .step(Step::View, "temporary space")?;
         mkdirat(&view.space, NOTHING, Mode::RWXU).step(Step::View, NOTHING)?;
-        let nothing =
-            openat(&view.space, NOTHING, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-                .step(Step::View, NOTHING)?;
+        let nothing = openat(&view.space, NOTHING, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+            .step(Step::View, NOTHING)?;
         mkdirat(&nothing, "directory", Mode::empty()).step(Step::View, NOTHING)?;
         openat(&nothing, "file", OFlags::CREATE | OFlags::CLOEXEC, Mode::empty())
             .step(Step::View, NOTHING)?;
@@ -66,7 +65,7 @@ impl View {
     }
 
     fn open(&self, path: &Path, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
         openat2(&self.root, path, flags, Mode::empty(), resolve)
     }
 
@@ -176,7 +175,7 @@ impl View {
 
 /// The host's thing at an absolute path without symbolic links.
 fn host(path: &Path) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
