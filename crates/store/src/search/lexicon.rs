@@ -4,8 +4,6 @@
 //! are merged into one of the next. So adding costs a sort and one row, whatever the size of the
 //! store, and a search reads a few dozen rows once and afterwards only new ones.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
@@ -24,58 +22,18 @@ pub(super) fn is_word(token: &str) -> bool {
     digits <= 3 && token.len() - digits >= 2 && !token.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Mixes a few bytes of short words; the words come from the user's own text.
-#[derive(Default)]
-pub(super) struct WordHasher(u64);
-
-impl Hasher for WordHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.write_u64(u64::from_le_bytes(word));
-        }
+/// Writes one call's distinct words, merging lists where a level is full.
+pub(super) fn write(transaction: &Transaction<'_>, mut words: Vec<&str>) -> rusqlite::Result<()> {
+    if words.is_empty() {
+        return Ok(());
     }
-    fn write_u8(&mut self, byte: u8) {
-        self.write_u64(u64::from(byte));
+    words.sort_unstable();
+    insert(transaction, 0, &words.join("\n"))?;
+    let mut level = 0;
+    while merge(transaction, level)? {
+        level += 1;
     }
-    fn write_u64(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    }
-    fn finish(&self) -> u64 {
-        self.0 ^ (self.0 >> 29)
-    }
-}
-
-pub(super) type FastBuild = BuildHasherDefault<WordHasher>;
-
-/// The distinct words of one call.
-#[derive(Default)]
-pub(super) struct Collector {
-    words: HashSet<Box<str>, FastBuild>,
-}
-
-impl Collector {
-    pub(super) fn add(&mut self, token: &str) {
-        if is_word(token) && !self.words.contains(token) {
-            self.words.insert(token.into());
-        }
-    }
-
-    /// Writes the list, merging lists where a level is full.
-    pub(super) fn write(self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-        if self.words.is_empty() {
-            return Ok(());
-        }
-        let mut words: Vec<&str> = self.words.iter().map(|word| &**word).collect();
-        words.sort_unstable();
-        insert(transaction, 0, &words.join("\n"))?;
-        let mut level = 0;
-        while merge(transaction, level)? {
-            level += 1;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 fn insert(transaction: &Transaction<'_>, level: i64, words: &str) -> rusqlite::Result<()> {

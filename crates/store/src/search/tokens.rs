@@ -246,15 +246,12 @@ fn is_hexadecimal_noise(piece: &str) -> bool {
 
 /// Reads the tokens of a word run, folded, in order: the parts of each piece and the piece joined,
 /// then the whole joined.
+#[derive(Default)]
 pub(super) struct Splitter {
     folded: String,
 }
 
 impl Splitter {
-    pub(super) fn new() -> Self {
-        Splitter { folded: String::new() }
-    }
-
     /// Calls `each` with every token of `word`.
     pub(super) fn word(&mut self, word: &str, each: &mut dyn FnMut(&str)) {
         let word = word.get(..word.floor_char_boundary(MAX_WORD_BYTES)).unwrap_or(word);

@@ -1,0 +1,87 @@
+//! Text on its way into the index: its tokens, stemmed, one blank between two.
+//!
+//! The engine sees nothing else, so its tokenizer has nothing to decide, and each distinct word is
+//! folded, stemmed and judged once a call instead of once an occurrence.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::lexicon::is_word;
+use super::porter::stem;
+use super::tokens::{Run, Splitter, pairs, runs};
+
+/// Mixes a few bytes of short words; the words come from the user's own text.
+#[derive(Default)]
+pub(super) struct WordHasher(u64);
+
+impl Hasher for WordHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+    fn write_u8(&mut self, byte: u8) {
+        self.write_u64(u64::from(byte));
+    }
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 29)
+    }
+}
+
+pub(super) type FastBuild = BuildHasherDefault<WordHasher>;
+
+/// Expands the texts of one call.
+#[derive(Default)]
+pub(super) struct Expander {
+    splitter: Splitter,
+    stems: Stems,
+}
+
+/// The stem of every word of a call, worked out once.
+#[derive(Default)]
+struct Stems {
+    known: HashMap<Box<str>, Box<str>, FastBuild>,
+    scratch: Vec<u8>,
+}
+
+impl Stems {
+    fn push(&mut self, token: &str, out: &mut String) {
+        if let Some(stem) = self.known.get(token) {
+            out.push_str(stem);
+        } else {
+            let stem = stem(token, &mut self.scratch);
+            out.push_str(stem);
+            self.known.insert(token.into(), stem.into());
+        }
+        out.push(' ');
+    }
+}
+
+impl Expander {
+    /// Puts what is indexed in place of `text` into `out`.
+    pub(super) fn expand(&mut self, text: &str, out: &mut String) {
+        out.clear();
+        let Expander { splitter, stems } = self;
+        for (_, run) in runs(text) {
+            match run {
+                Run::Word(word) => splitter.word(word, &mut |token| {
+                    stems.push(token, out);
+                }),
+                Run::Cjk(run) => pairs(run, &mut |pair| {
+                    out.push_str(pair);
+                    out.push(' ');
+                }),
+            }
+        }
+    }
+
+    /// The distinct words that belong in the vocabulary.
+    pub(super) fn words(&self) -> Vec<&str> {
+        self.stems.known.keys().map(|word| &**word).filter(|word| is_word(word)).collect()
+    }
+}

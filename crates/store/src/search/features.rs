@@ -1,0 +1,270 @@
+//! Reads a candidate once and notes everything the score depends on.
+
+use std::collections::HashMap;
+
+use memchr::memmem;
+
+use super::definition::Definitions;
+use super::expand::FastBuild;
+use super::porter::stem;
+use super::query::{Request, TermKind, collapse};
+use super::tokens::{Run, Splitter, fold, fold_into, is_cjk, pairs, runs};
+
+/// What was seen of one term.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SeenTerm {
+    /// Places in the text, weighted by form.
+    pub(super) places: f64,
+    /// The best form in the text, in the title, in the path: 0 to 1.
+    pub(super) in_body: f64,
+    /// See `in_body`.
+    pub(super) in_title: f64,
+    /// See `in_body`.
+    pub(super) in_path: f64,
+    /// It stands there exactly as asked.
+    surface: bool,
+}
+
+/// What was seen in one chunk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Features {
+    /// By term of the request.
+    pub(super) terms: Vec<SeenTerm>,
+    /// Length relative to an average chunk.
+    pub(super) length: f64,
+    /// Number of terms found over the shortest stretch that has them all; `None` for fewer than two.
+    pub(super) closeness: Option<f64>,
+    /// The most rarity that stands on one line.
+    pub(super) line: f64,
+    /// The rarity of terms that stand there exactly as asked.
+    pub(super) surface: f64,
+    /// The whole query stands there.
+    pub(super) whole: bool,
+    /// How many quoted phrases stand there.
+    pub(super) phrases: usize,
+    /// How many identifier-like words stand there as typed.
+    pub(super) exact: usize,
+    /// A path in the query is part of the path.
+    pub(super) path_named: bool,
+    /// The query is the end of the path.
+    pub(super) path_is_query: bool,
+    /// A word of the query is defined there.
+    pub(super) defines_word: bool,
+    /// An identifier asked for is defined there, in any style (1), or one that ends in it (0.4).
+    pub(super) defines_name: f64,
+}
+
+/// Reads chunks for one request.
+pub(super) struct Reader<'q> {
+    request: &'q Request,
+    forms: HashMap<&'q str, Vec<(usize, f64)>, FastBuild>,
+    beginnings: Box<[bool; 65_536]>,
+    finders: Vec<memmem::Finder<'q>>,
+    exact: Vec<memmem::Finder<'q>>,
+    whole: Option<memmem::Finder<'q>>,
+    phrases: Vec<memmem::Finder<'q>>,
+    definitions: Definitions<'q>,
+    average_tokens: f64,
+    cjk: bool,
+    splitter: Splitter,
+    stemmed: Vec<u8>,
+    lower: String,
+    places: Vec<(u32, usize)>,
+}
+
+impl<'q> Reader<'q> {
+    pub(super) fn new(request: &'q Request, average_bytes: f64) -> Self {
+        let mut forms: HashMap<&str, Vec<(usize, f64)>, FastBuild> = HashMap::default();
+        let mut beginnings = Box::new([false; 65_536]);
+        for (at, term) in request.terms.iter().enumerate() {
+            for form in &term.forms {
+                forms.entry(&form.stem).or_default().push((at, form.weight));
+                match beginning(&form.stem) {
+                    (first, Some(second)) => beginnings[first << 8 | second] = true,
+                    (first, None) => beginnings[first << 8..(first + 1) << 8].fill(true),
+                }
+            }
+        }
+        let whole = &request.whole;
+        let telling = whole.len() >= 4
+            && (whole.contains(' ') || whole.chars().any(is_cjk) || !request.exact.is_empty());
+        Reader {
+            request,
+            forms,
+            beginnings,
+            finders: request.terms.iter().map(|term| memmem::Finder::new(&term.text)).collect(),
+            exact: request.exact.iter().map(|word| memmem::Finder::new(word)).collect(),
+            whole: telling.then(|| memmem::Finder::new(whole)),
+            phrases: request.phrases.iter().map(|text| memmem::Finder::new(text)).collect(),
+            definitions: Definitions::new(request),
+            average_tokens: (average_bytes / 5.5).max(1.0),
+            cjk: request.terms.iter().any(|term| term.kind == TermKind::Cjk),
+            splitter: Splitter::default(),
+            stemmed: Vec::new(),
+            lower: String::new(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Calls `each` with every token of a text that is a form of a term: its place, the term, the
+    /// weight of the form, and whether it stands there as asked. Answers the number of tokens.
+    fn tokens(&mut self, text: &str, each: &mut dyn FnMut(u32, usize, f64, bool)) -> u32 {
+        let Reader { request, forms, beginnings, splitter, stemmed, cjk, definitions, .. } = self;
+        let mut place = 0;
+        let mut meet = |token: &str, is_pair: bool| {
+            place += 1;
+            let begins = match beginning(token) {
+                (first, Some(second)) => beginnings[first << 8 | second],
+                (first, None) => beginnings[first << 8],
+            };
+            if !begins {
+                return;
+            }
+            let stem = if is_pair { token } else { stem(token, stemmed) };
+            for (term, weight) in forms.get(stem).into_iter().flatten() {
+                let surface = request.terms.get(*term).is_some_and(|term| term.text == token);
+                each(place, *term, *weight, surface);
+            }
+        };
+        for (start, run) in runs(text) {
+            match run {
+                Run::Word(word) => {
+                    definitions.meet(text, start, word);
+                    splitter.word(word, &mut |token| meet(token, false));
+                }
+                Run::Cjk(run) if *cjk => pairs(run, &mut |pair| meet(pair, true)),
+                Run::Cjk(run) => place_pairs(run, &mut meet),
+            }
+        }
+        place
+    }
+
+    /// Reads one chunk.
+    pub(super) fn read(&mut self, title: &str, path: &str, body: &str) -> Features {
+        let mut terms = vec![SeenTerm::default(); self.request.terms.len()];
+        self.tokens(path, &mut |_, term, weight, _| {
+            terms[term].in_path = terms[term].in_path.max(weight);
+        });
+        self.tokens(title, &mut |_, term, weight, surface| {
+            let seen = &mut terms[term];
+            seen.in_title = seen.in_title.max(weight);
+            seen.surface |= surface;
+        });
+        let mut places = std::mem::take(&mut self.places);
+        places.clear();
+        self.definitions.start();
+        let tokens = self.tokens(body, &mut |place, term, weight, surface| {
+            let seen = &mut terms[term];
+            seen.places += weight;
+            seen.in_body = seen.in_body.max(weight);
+            seen.surface |= surface;
+            places.push((place, term));
+        });
+        let mut lower = std::mem::take(&mut self.lower);
+        lower.clear();
+        fold_into(body, &mut lower);
+        let folded_path = fold(path);
+        let asked = |(at, _): &(usize, &SeenTerm)| {
+            self.request.terms.get(*at).is_some_and(super::query::Term::counts)
+        };
+        let surface = terms
+            .iter()
+            .enumerate()
+            .filter(asked)
+            .filter(|(_, seen)| seen.surface)
+            .map(|(at, _)| self.rarity(at))
+            .sum();
+        let collapsed =
+            (self.whole.is_some() || !self.phrases.is_empty()).then(|| collapse(&lower));
+        let within = |finder: &memmem::Finder<'_>| {
+            collapsed.as_ref().is_some_and(|text| finder.find(text.as_bytes()).is_some())
+        };
+        let query = &self.request.whole;
+        let features = Features {
+            length: f64::from(tokens) / self.average_tokens,
+            closeness: self.closeness(&places),
+            line: self.best_line(&lower),
+            surface,
+            whole: self.whole.as_ref().is_some_and(within),
+            phrases: self.phrases.iter().filter(|finder| within(finder)).count(),
+            exact: self.exact.iter().filter(|word| word.find(lower.as_bytes()).is_some()).count(),
+            path_named: self
+                .request
+                .exact
+                .iter()
+                .any(|word| word.contains('/') && folded_path.contains(word.as_str())),
+            path_is_query: query.contains('/') && folded_path.ends_with(query.as_str()),
+            defines_word: self.definitions.word_found(),
+            defines_name: self.definitions.name_found(),
+            terms,
+        };
+        self.places = places;
+        self.lower = lower;
+        features
+    }
+
+    fn rarity(&self, term: usize) -> f64 {
+        self.request.terms.get(term).map_or(0.0, |term| term.rarity)
+    }
+
+    /// Terms found over the shortest stretch of tokens that has them all.
+    fn closeness(&self, places: &[(u32, usize)]) -> Option<f64> {
+        let counts =
+            |term: usize| self.request.terms.get(term).is_some_and(super::query::Term::counts);
+        let mut within = vec![0u32; self.request.terms.len()];
+        for (_, term) in places.iter().filter(|(_, term)| counts(*term)) {
+            within[*term] = 1;
+        }
+        let wanted = within.iter().filter(|count| **count > 0).count();
+        if wanted < 2 {
+            return None;
+        }
+        within.fill(0);
+        let (mut have, mut shortest) = (0, u32::MAX);
+        let mut left = places.iter().filter(|(_, term)| counts(*term)).peekable();
+        for (place, term) in places.iter().filter(|(_, term)| counts(*term)) {
+            within[*term] += 1;
+            have += usize::from(within[*term] == 1);
+            while have == wanted
+                && let Some((start, first)) = left.next()
+            {
+                shortest = shortest.min(place - start + 1);
+                within[*first] -= 1;
+                have -= usize::from(within[*first] == 0);
+            }
+        }
+        Some((wanted as f64 / f64::from(shortest.max(1))).min(1.0))
+    }
+
+    /// The most rarity of asked terms that stand on one line, as parts of words, too.
+    fn best_line(&self, lower: &str) -> f64 {
+        let mut best = 0f64;
+        for line in lower.split('\n') {
+            best = best.max(self.line_rarity(line));
+        }
+        best
+    }
+
+    /// The rarity of asked terms on one folded line.
+    pub(super) fn line_rarity(&self, line: &str) -> f64 {
+        let terms = self.request.terms.iter().zip(&self.finders);
+        terms
+            .filter(|(term, finder)| term.counts() && finder.find(line.as_bytes()).is_some())
+            .map(|(term, _)| term.rarity)
+            .sum()
+    }
+}
+
+/// The first two bytes of a token, as far as stemming leaves them alone: y may become i.
+fn beginning(token: &str) -> (usize, Option<usize>) {
+    let byte = |at: usize| token.as_bytes().get(at).map(|byte| usize::from(*byte));
+    let y_as_i = |byte: usize| if byte == usize::from(b'y') { usize::from(b'i') } else { byte };
+    (byte(0).unwrap_or(0), byte(1).map(y_as_i))
+}
+
+/// Counts the places of a run nobody asks about.
+fn place_pairs(run: &str, meet: &mut dyn FnMut(&str, bool)) {
+    for _ in run.chars() {
+        meet("", true);
+    }
+}

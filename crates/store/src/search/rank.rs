@@ -1,0 +1,111 @@
+//! Turns what was seen in a chunk into its score: BM25 over weighted fields, then bounded factors.
+//!
+//! Source of BM25: S. Robertson, H. Zaragoza, "The Probabilistic Relevance Framework", 2009. The
+//! factors were measured one by one and each earns its place; their weights are flat, so there is
+//! nothing to gain by tuning them.
+
+use super::features::Features;
+use super::query::{Request, TermKind};
+
+/// What a word in a title counts, beside 1 in the text.
+pub(super) const FIELD_TITLE: f64 = 2.0;
+/// What a word in a path counts.
+pub(super) const FIELD_PATH: f64 = 0.6;
+
+const SATURATION: f64 = 1.2;
+const LENGTH: f64 = 0.5;
+const JOINED: f64 = 0.9;
+const PART: f64 = 0.8;
+const COVERAGE: f64 = 0.65;
+const COVERAGE_POWER: f64 = 1.5;
+const PROXIMITY: f64 = 0.45;
+const LINE: f64 = 0.35;
+const SURFACE: f64 = 0.12;
+const WHOLE: f64 = 0.6;
+const EXACT: f64 = 0.25;
+const DEFINITION: f64 = 0.5;
+const JOINED_DEFINITION: f64 = 0.6;
+/// Content words from which a query is prose, and over how many more the factors fade.
+const PROSE_FROM: f64 = 7.0;
+const PROSE_OVER: f64 = 4.0;
+
+/// What repetition is worth: the first place the most. `length` is relative to an average chunk.
+pub(super) fn saturate(places: f64, length: f64) -> f64 {
+    places * (SATURATION + 1.0) / (places + SATURATION * (1.0 - LENGTH + LENGTH * length))
+}
+
+/// A score and the share of the query it rests on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Score {
+    /// Larger is better.
+    pub(super) value: f64,
+    /// How much of what was asked is there, weighted by rarity, 0 to 1.
+    pub(super) coverage: f64,
+}
+
+/// The score of a chunk.
+pub(super) fn score(request: &Request, seen: &Features) -> Score {
+    let asked = request.asked().count();
+    let total: f64 = request.asked().map(|term| term.rarity).sum();
+    let total = if total > 0.0 { total } else { 1.0 };
+    let mut value = 0.0;
+    let mut found = 0.0;
+    for (term, seen_term) in request.terms.iter().zip(&seen.terms) {
+        let places =
+            seen_term.places + FIELD_TITLE * seen_term.in_title + FIELD_PATH * seen_term.in_path;
+        if places <= 0.0 {
+            continue;
+        }
+        let kind = match term.kind {
+            TermKind::Joined => JOINED,
+            TermKind::Part => PART,
+            TermKind::Word | TermKind::Cjk => 1.0,
+        };
+        let best = seen_term.in_body.max(seen_term.in_title);
+        let worth = best.max(seen_term.in_path * 0.6).max(0.3);
+        value += kind * term.rarity * worth * saturate(places, seen.length);
+        if term.counts() {
+            found += term.rarity * best.max(seen_term.in_path * 0.7);
+        }
+    }
+    let coverage = (found / total).min(1.0);
+    // Long prose: trust BM25, fade the factors out.
+    let prose = request.phrases.is_empty() && request.exact.is_empty();
+    let fade = if prose && asked as f64 > PROSE_FROM {
+        (1.0 - (asked as f64 - PROSE_FROM) / PROSE_OVER).max(0.0)
+    } else {
+        1.0
+    };
+    if asked > 1 {
+        let weight = COVERAGE * fade;
+        value *= 1.0 - weight + weight * coverage.powf(COVERAGE_POWER);
+        value *= 1.0 + LINE * fade * (seen.line / total);
+    }
+    if let Some(closeness) = seen.closeness {
+        value *= 1.0 + PROXIMITY * fade * coverage * closeness.sqrt();
+    }
+    if seen.whole {
+        value *= 1.0 + WHOLE;
+    }
+    if !request.phrases.is_empty() {
+        let missing = request.phrases.len() - seen.phrases;
+        value *= 3f64.powi(seen.phrases as i32) * 0.5f64.powi(missing as i32);
+    }
+    if !request.exact.is_empty() {
+        value *= 1.0 + EXACT * seen.exact as f64;
+    }
+    if seen.path_named {
+        value *= 1.6;
+    }
+    if seen.path_is_query {
+        value = value * 2.0 + 10.0;
+    }
+    // A definition counts when the other words are there, too.
+    let gate = if coverage > 0.93 { 1.0 } else { (coverage - 0.5).max(0.0) * 0.5 };
+    if seen.defines_word {
+        value *= 1.0 + DEFINITION * gate;
+    }
+    value *= 1.0 + JOINED_DEFINITION * seen.defines_name * gate;
+    value *= 1.0 + SURFACE * fade * (seen.surface / total);
+    Score { value, coverage }
+}

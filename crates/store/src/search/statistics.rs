@@ -1,0 +1,163 @@
+//! What the store knows about terms: in how many chunks they stand, and so how rare they are.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::lexicon::Memory;
+use super::porter::stem_of;
+use super::query::{Alternative, Request, TermKind};
+use super::typo::repairs;
+
+/// Terms begun with more letters or digits than this are looked up by their beginning when the
+/// store does not know them whole: a short commit, a cut identifier.
+const MIN_PREFIX_CHARACTERS: usize = 4;
+/// Stand-ins taken from words that contain a term.
+const MAX_CONTAINING: usize = 8;
+
+/// How often a stem stands in the store.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Frequency {
+    /// Chunks that have it.
+    pub(super) chunks: u64,
+    /// Places where it stands.
+    pub(super) places: u64,
+}
+
+/// Frequencies as one search sees them.
+pub(super) struct Statistics<'a> {
+    connection: &'a Connection,
+    known: HashMap<String, Frequency>,
+    /// Chunks in the store.
+    chunks: u64,
+    /// Bytes of an average chunk.
+    pub(super) average_bytes: f64,
+}
+
+impl<'a> Statistics<'a> {
+    pub(super) fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
+        let state = connection
+            .prepare_cached("SELECT chunks, seen, seen_bytes FROM word_state")?
+            .query_row((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let (chunks, seen, bytes): (i64, i64, i64) = state.unwrap_or_default();
+        Ok(Statistics {
+            connection,
+            known: HashMap::new(),
+            chunks: chunks.max(1) as u64,
+            average_bytes: if seen > 0 { bytes as f64 / seen as f64 } else { 1_000.0 },
+        })
+    }
+
+    /// How often a stem stands in the store.
+    pub(super) fn frequency(&mut self, stem: &str) -> rusqlite::Result<Frequency> {
+        if let Some(frequency) = self.known.get(stem) {
+            return Ok(*frequency);
+        }
+        let frequency = self
+            .connection
+            .prepare_cached("SELECT doc, cnt FROM word_rows WHERE term = ?1")?
+            .query_row([stem], |row| {
+                Ok(Frequency {
+                    chunks: row.get::<_, i64>(0)? as u64,
+                    places: row.get::<_, i64>(1)? as u64,
+                })
+            })
+            .optional()?
+            .unwrap_or_default();
+        self.known.insert(stem.to_owned(), frequency);
+        Ok(frequency)
+    }
+
+    /// Adds what unindexed text was seen to hold.
+    pub(super) fn add(&mut self, stem: &str, chunks: u64) -> rusqlite::Result<()> {
+        let mut frequency = self.frequency(stem)?;
+        frequency.chunks += chunks;
+        frequency.places += chunks;
+        self.known.insert(stem.to_owned(), frequency);
+        Ok(())
+    }
+
+    /// Gives every term the forms it may have, and its rarity.
+    pub(super) fn resolve(
+        &mut self,
+        request: &mut Request,
+        memory: &Memory,
+    ) -> rusqlite::Result<()> {
+        for term in &mut request.terms {
+            let own = term.forms.first().map_or("", |form| form.stem.as_str()).to_owned();
+            if self.frequency(&own)?.chunks == 0 {
+                let found = self.stand_ins(&term.text, term.kind, memory)?;
+                for (word, weight) in found {
+                    let stem = stem_of(&word);
+                    if !term.forms.iter().any(|form| form.stem == stem) {
+                        term.forms.push(Alternative { stem, weight });
+                    }
+                }
+            }
+            let mut most = 0;
+            for form in term.forms.iter().filter(|form| form.weight >= 0.4) {
+                most = most.max(self.frequency(&form.stem)?.chunks);
+            }
+            term.rarity = self.rarity(most);
+        }
+        Ok(())
+    }
+
+    /// The logarithm of how few chunks have a term. A term that none has counts a little more than
+    /// half of what one chunk would: it may be a slip that was not repaired.
+    fn rarity(&self, chunks: u64) -> f64 {
+        let all = self.chunks.max(chunks) as f64;
+        if chunks == 0 {
+            return (1.0 + all).ln() * 0.6;
+        }
+        let chunks = chunks as f64;
+        (1.0 + (all - chunks + 0.5) / (chunks + 0.5)).ln()
+    }
+
+    /// Known words for one the store does not know: by edits, else by beginning, else as a part.
+    fn stand_ins(
+        &mut self,
+        word: &str,
+        kind: TermKind,
+        memory: &Memory,
+    ) -> rusqlite::Result<Vec<(String, f64)>> {
+        if kind == TermKind::Cjk {
+            return self.beginning_with(word, 1.0);
+        }
+        let letters = word.chars().count();
+        let numeric = word.chars().all(char::is_numeric);
+        let lexicon = memory.lexicon(self.connection)?;
+        let least = if kind == TermKind::Joined { 6 } else { 4 };
+        if letters >= least && !numeric {
+            let found =
+                repairs(&lexicon, word, |known| Ok(self.frequency(&stem_of(known))?.chunks))?;
+            if !found.is_empty() {
+                return Ok(found.into_iter().map(|repair| (repair.word, repair.weight)).collect());
+            }
+        }
+        if kind == TermKind::Joined || letters < MIN_PREFIX_CHARACTERS {
+            return Ok(Vec::new());
+        }
+        let mut found = self.beginning_with(word, 0.5)?;
+        if found.is_empty() {
+            let words = lexicon.containing(word, MAX_CONTAINING);
+            found = words.into_iter().map(|word| (word.to_owned(), 0.5)).collect();
+        }
+        Ok(found)
+    }
+
+    /// The most frequent terms of the index that begin with a word.
+    fn beginning_with(&self, word: &str, weight: f64) -> rusqlite::Result<Vec<(String, f64)>> {
+        let beyond = format!("{word}\u{10ffff}");
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT term FROM (SELECT term, doc FROM word_rows WHERE term >= ?1 AND term < ?2
+                 LIMIT 64) ORDER BY doc DESC LIMIT 8",
+            )?
+            .query_map([word, &beyond], |row| Ok((row.get::<_, String>(0)?, weight)))?
+            .collect();
+        found
+    }
+}
