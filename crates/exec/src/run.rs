@@ -16,8 +16,8 @@ use crate::environment::ProjectTools;
 use crate::error::ExecError;
 use crate::executor::Shared;
 use crate::language::Language;
-use crate::launch::{Launch, Step};
-use crate::plan::{Build, Plan, Planning, make_private};
+use crate::launch::{Launch, Launched, Step};
+use crate::plan::{Build, Plan, Planning};
 use crate::request::{Exit, Input, Program, Run, RunRequest, Streams};
 use crate::runtime;
 use crate::scratch::RunDirectory;
@@ -35,9 +35,8 @@ const VERSION_LIMIT: Duration = Duration::from_secs(10);
 /// A run that can be started: everything that can be refused has been checked.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    /// Removed, with all it holds, when the run is over.
-    _directory: RunDirectory,
-    temporary: PathBuf,
+    /// Emptied or removed when the run is over.
+    directory: RunDirectory,
     project: ProjectTools,
     plan: Plan,
 }
@@ -65,8 +64,6 @@ impl Prepared {
         let project = ProjectTools::find(&request.root, &request.cwd);
         let runtime = shared.runtime(language, &project)?;
         let directory = shared.scratch.run_directory()?;
-        let temporary = directory.path().join("tmp");
-        make_private(&temporary)?;
         let content = stage_content(language, code, &request.input, directory.path())?;
         let candidate = language.row().candidates.get(runtime.candidate);
         let plan = candidate.ok_or(ExecError::Program("its runtime is unknown"))?.plan;
@@ -81,7 +78,7 @@ impl Prepared {
         if let Input::File { path, .. } = &request.input {
             plan = plan.with("FILE_PATH", path);
         }
-        Ok(Self { _directory: directory, temporary, project, plan })
+        Ok(Self { directory, project, plan })
     }
 
     /// Runs to the end and hands over what was captured.
@@ -116,13 +113,31 @@ impl Prepared {
     ) -> Result<Outcome, ExecError> {
         let limits = Limits { deadline: request.deadline, cancel, shutdown: &shared.shutdown };
         let mut capture = Capture::new(stdout.clone(), stderr.clone(), shared.output_cap);
-        let context = Context { shared, request, limits, prepared: &self };
+        let mut ending = None;
+        let outcome = self.commands(shared, request, limits, &mut capture, &mut ending);
+        // The supervisor has reported and is ending: the directory is tidied up meanwhile.
+        drop(self);
+        if let Some(mut supervisor) = ending {
+            supervisor.reap();
+        }
+        outcome
+    }
+
+    fn commands(
+        &self,
+        shared: &Shared,
+        request: &RunRequest,
+        limits: Limits<'_>,
+        capture: &mut Capture,
+        ending: &mut Option<Launched>,
+    ) -> Result<Outcome, ExecError> {
+        let context = Context { shared, request, limits, prepared: self };
         if let Some(build) = &self.plan.build
-            && let Some(outcome) = context.build(build, &mut capture)?
+            && let Some(outcome) = context.build(build, capture, ending)?
         {
             return Ok(outcome);
         }
-        context.command(&Command::of(&self.plan, &request.cwd), &request.input, &mut capture)
+        context.command(&Command::of(&self.plan, &request.cwd), &request.input, capture, ending)
     }
 }
 
@@ -150,7 +165,12 @@ struct Context<'a> {
 impl Context<'_> {
     /// Makes the program, or takes it from an earlier run. `Some` when that was the end of it: the
     /// compiler's errors are the program's output.
-    fn build(&self, build: &Build, capture: &mut Capture) -> Result<Option<Outcome>, ExecError> {
+    fn build(
+        &self,
+        build: &Build,
+        capture: &mut Capture,
+        ending: &mut Option<Launched>,
+    ) -> Result<Option<Outcome>, ExecError> {
         let scratch = &self.shared.scratch;
         let key = built::key(build);
         if let Some(key) = &key
@@ -160,7 +180,7 @@ impl Context<'_> {
         }
         let command =
             Command { program: &build.program, arguments: &build.arguments, cwd: &build.cwd };
-        let outcome = self.command(&command, &Input::Empty, capture)?;
+        let outcome = self.command(&command, &Input::Empty, capture, ending)?;
         if outcome.exit != Exit::Code(0) {
             return Ok(Some(outcome));
         }
@@ -176,12 +196,13 @@ impl Context<'_> {
         command: &Command<'_>,
         input: &Input,
         capture: &mut Capture,
+        ending: &mut Option<Launched>,
     ) -> Result<Outcome, ExecError> {
         let stdin = open_input(input)?;
         let environment = self.shared.environment.for_run(
             &self.prepared.project,
             command.cwd,
-            &self.prepared.temporary,
+            self.prepared.directory.temporary(),
             &self.prepared.plan.environment,
         );
         let mut tries = 0;
@@ -209,9 +230,13 @@ impl Context<'_> {
                 stderr: ends.stderr(),
             };
             // The seam: confinement rewrites the launch here, between description and start.
-            let launched = launch.start().map_err(|source| spawn("make a process", source))?;
+            let mut launched = launch.start().map_err(|source| spawn("make a process", source))?;
             drop(ends);
-            match watch(launched, capture, self.limits) {
+            let ended = watch(&mut launched, capture, self.limits);
+            if let Some(mut before) = ending.replace(launched) {
+                before.reap();
+            }
+            match ended {
                 Ok(Ended::Ran { exit, left_behind }) => return Ok(Outcome { exit, left_behind }),
                 Ok(Ended::Failed { step: Step::Directory, .. }) => {
                     return Err(ExecError::CwdMissing);
@@ -241,10 +266,8 @@ impl Shared {
             deadline: Some(Instant::now() + VERSION_LIMIT),
             streams: Streams::Separate,
         };
-        let cwd = directory.path().to_owned();
         let prepared = Prepared {
-            temporary: cwd.clone(),
-            _directory: directory,
+            directory,
             project: ProjectTools::default(),
             plan: Plan::run(program, ["--version".into()]),
         };
@@ -303,4 +326,3 @@ pub(crate) fn lost(streams: Streams, stdout: &SpoolWriter, stderr: &SpoolWriter)
 fn file_name(program: &Path) -> String {
     program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
-

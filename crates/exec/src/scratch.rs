@@ -4,18 +4,19 @@
 //!
 //! ```text
 //! <id>.lock     held (flock) by a live server for as long as it lives
-//! <id>/<n>/     one run: its program, loaders and temporary directory
+//! <id>/<n>/     one run: its program, loaders and temporary directory; used again when empty
 //! built/        compiled programs, by hash
 //! ```
 //!
 //! A server that is killed leaves its lock file without a lock. The next server that needs the
 //! directory takes the lock and removes what belongs to it: never anything of a live server.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, flock, openat, unlinkat};
@@ -27,12 +28,19 @@ const LOCK_SUFFIX: &str = ".lock";
 /// Tries for a free name; names are random, so that a second try is rare.
 const NAME_TRIES: usize = 16;
 
+/// Directories that are kept for the next run instead of being removed and made again, which on a
+/// disk costs a tenth of a small run. The lowest free number is taken first, so that the paths in
+/// a program's messages stay the same from run to run.
+const KEPT_DIRECTORIES: usize = 8;
+
+/// Name of the temporary directory in a run's directory.
+const TEMPORARY: &str = "tmp";
+
 /// The scratch candidates of one executor.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     candidates: Vec<PathBuf>,
     home: Mutex<Option<Arc<Home>>>,
-    next_run: AtomicU64,
 }
 
 /// This server's own directory and the lock that says it lives.
@@ -41,31 +49,73 @@ struct Home {
     directory: PathBuf,
     lock_path: PathBuf,
     _lock: File,
+    numbers: Mutex<Numbers>,
+}
+
+#[derive(Debug, Default)]
+struct Numbers {
+    /// Directories that exist, are empty and belong to no run.
+    free: BTreeSet<u64>,
+    last: u64,
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
         // The name goes while the lock is held: nobody can lock a file that is about to vanish.
-        drop(fs::remove_dir(&self.directory));
+        remove_tree(&self.directory);
         drop(fs::remove_file(&self.lock_path));
     }
 }
 
-/// The directory of one run; removed with all it holds when this is dropped.
+/// The directory of one run; emptied or removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct RunDirectory {
     path: PathBuf,
-    _home: Arc<Home>,
+    temporary: PathBuf,
+    number: u64,
+    home: Arc<Home>,
 }
 
 impl RunDirectory {
+    fn take(home: Arc<Home>) -> io::Result<Self> {
+        let mut numbers = home.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = numbers.free.pop_first();
+        let number = kept.unwrap_or_else(|| {
+            numbers.last += 1;
+            numbers.last
+        });
+        drop(numbers);
+        let path = home.directory.join(number.to_string());
+        let temporary = path.join(TEMPORARY);
+        if kept.is_some() {
+            // Somebody may have cleaned it away meanwhile.
+            fs::symlink_metadata(&temporary)?;
+        } else {
+            DirBuilder::new().mode(0o700).create(&path)?;
+            DirBuilder::new().mode(0o700).create(&temporary)?;
+        }
+        Ok(Self { path, temporary, number, home })
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The program's temporary directory, private to the run.
+    pub(crate) fn temporary(&self) -> &Path {
+        &self.temporary
     }
 }
 
 impl Drop for RunDirectory {
     fn drop(&mut self) {
+        if empty(&self.path, &self.temporary).is_ok() {
+            let mut numbers = self.home.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+            if numbers.free.len() < KEPT_DIRECTORIES {
+                numbers.free.insert(self.number);
+                return;
+            }
+        }
         remove_tree(&self.path);
     }
 }
@@ -73,33 +123,25 @@ impl Drop for RunDirectory {
 impl Scratch {
     /// Touches nothing.
     pub(crate) fn new(candidates: Vec<PathBuf>) -> Self {
-        Self { candidates, home: Mutex::new(None), next_run: AtomicU64::new(1) }
+        Self { candidates, home: Mutex::new(None) }
     }
 
-    /// A fresh directory (0700) for one run, in the first candidate that can be used.
+    /// An empty directory (0700) for one run, in the first candidate that can be used.
     pub(crate) fn run_directory(&self) -> Result<RunDirectory, ExecError> {
-        let step = "make a private directory";
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
-        // A second round makes the home anew when somebody has cleaned it away.
-        for _ in 0..2 {
-            let home = match self.home() {
-                Ok(home) => home,
-                Err(error) => return Err(ExecError::Staging { step, source: error }),
-            };
-            let number = self.next_run.fetch_add(1, Ordering::Relaxed);
-            let path = home.directory.join(number.to_string());
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(RunDirectory { path, _home: home }),
-                Err(error) => last = error,
-            }
-            *self.home.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let failed = |source| ExecError::Staging { step: "make a private directory", source };
+        let home = self.home().map_err(failed)?;
+        if let Ok(directory) = RunDirectory::take(home) {
+            return Ok(directory);
         }
-        Err(ExecError::Staging { step, source: last })
+        // Somebody has cleaned the home away: once more with a new one.
+        *self.home.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        RunDirectory::take(self.home().map_err(failed)?).map_err(failed)
     }
 
     /// An open file without a name: it is gone with its last descriptor, however that happens.
     pub(crate) fn spool_file(&self) -> io::Result<File> {
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
+        let mut last =
+            io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
         for candidate in &self.candidates {
             match make_private(candidate).and_then(|()| unnamed_file(candidate)) {
                 Ok(file) => return Ok(file),
@@ -123,7 +165,8 @@ impl Scratch {
         if let Some(home) = home.as_ref() {
             return Ok(Arc::clone(home));
         }
-        let mut last = io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
+        let mut last =
+            io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
         for candidate in &self.candidates {
             match make_private(candidate).and_then(|()| make_home(candidate)) {
                 Ok(made) => {
@@ -161,7 +204,10 @@ fn make_home(candidate: &Path) -> io::Result<Home> {
         }
         let directory = candidate.join(&id);
         match DirBuilder::new().mode(0o700).create(&directory) {
-            Ok(()) => return Ok(Home { directory, lock_path, _lock: lock }),
+            Ok(()) => {
+                let numbers = Mutex::default();
+                return Ok(Home { directory, lock_path, _lock: lock, numbers });
+            }
             Err(error) => {
                 drop(fs::remove_file(&lock_path));
                 return Err(error);
@@ -193,6 +239,35 @@ fn sweep(candidate: &Path, own: &Path) {
     }
 }
 
+/// Removes everything in a run's directory but its temporary directory, and everything in that.
+/// Fails when the two are not what they were: then they are not used again.
+fn empty(path: &Path, temporary: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_name() != TEMPORARY {
+            remove(&entry)?;
+        }
+    }
+    for entry in fs::read_dir(temporary)? {
+        remove(&entry?)?;
+    }
+    for directory in [path, temporary] {
+        let data = fs::symlink_metadata(directory)?;
+        if !data.is_dir() || data.permissions().mode() & 0o7777 != 0o700 {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+    }
+    Ok(())
+}
+
+fn remove(entry: &fs::DirEntry) -> io::Result<()> {
+    if entry.file_type()?.is_dir() {
+        fs::remove_dir_all(entry.path())
+    } else {
+        fs::remove_file(entry.path())
+    }
+}
+
 /// Removes a directory with all it holds, also where a program took away its own permissions.
 fn remove_tree(path: &Path) {
     match fs::remove_dir_all(path) {
@@ -206,7 +281,6 @@ fn remove_tree(path: &Path) {
 }
 
 fn open_permissions(directory: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
     drop(fs::set_permissions(directory, fs::Permissions::from_mode(0o700)));
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {

@@ -42,9 +42,10 @@ pub(crate) enum Ended {
     Failed { step: Step, source: io::Error },
 }
 
-/// Follows the launched program until nothing of it is left.
+/// Follows the launched program until nothing of it is left but its supervisor, which is ending
+/// and remains to be reaped.
 pub(crate) fn watch(
-    mut launched: Launched,
+    launched: &mut Launched,
     capture: &mut Capture,
     limits: Limits<'_>,
 ) -> io::Result<Ended> {
@@ -63,10 +64,11 @@ pub(crate) fn watch(
             launched.kill();
             break None;
         }
-        let ready = wait(&launched, capture, limits, stopping.map(|(_, until)| until))?;
+        let ready = wait(launched, capture, limits, stopping.map(|(_, until)| until))?;
         for number in ready.pipes.into_iter().flatten() {
             // Over the cap the reading goes on, so that nobody blocks, and nothing is kept.
-            if capture.pump(number) == Room::Exceeded && !matches!(stopping, Some((Exit::OutputCap, _)))
+            if capture.pump(number) == Room::Exceeded
+                && !matches!(stopping, Some((Exit::OutputCap, _)))
             {
                 launched.stop();
                 stopping = Some((Exit::OutputCap, Instant::now() + STOP_LIMIT));
@@ -79,7 +81,6 @@ pub(crate) fn watch(
         }
     };
     let over = capture.finish() == Room::Exceeded;
-    let status = launched.reap();
     let (exit, left_behind) = match report {
         Some(Report::Failed { step, errno }) => {
             return Ok(Ended::Failed { step, source: io::Error::from_raw_os_error(errno) });
@@ -90,7 +91,7 @@ pub(crate) fn watch(
             (stopping.filter(|_| stopped).map_or(own, |(exit, _)| exit), left_behind)
         }
         None => {
-            let own = status.map_or(Exit::Code(-1), signal::exit_of);
+            let own = launched.reap().map_or(Exit::Code(-1), signal::exit_of);
             (stopping.map_or(own, |(exit, _)| exit), 0)
         }
     };

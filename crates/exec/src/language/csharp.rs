@@ -98,7 +98,8 @@ fn source_of(code: &str, content: bool) -> String {
     let text = mask(code, Syntax::CSharp);
     let static_using = if content { "using static QuietContextFile; " } else { "" };
     if words_at(&text, b"Main").next().is_some()
-        && (words_at(&text, b"class").next().is_some() || words_at(&text, b"struct").next().is_some())
+        && (words_at(&text, b"class").next().is_some()
+            || words_at(&text, b"struct").next().is_some())
     {
         return format!("{static_using}{code}");
     }
@@ -107,7 +108,8 @@ fn source_of(code: &str, content: bool) -> String {
     for line in code.split_inclusive('\n') {
         let line_text = &text[split..split + line.len()];
         let trimmed = line_text.trim_ascii();
-        let directive = trimmed.starts_with(b"using ") && !trimmed.contains(&b'(')
+        let directive = trimmed.starts_with(b"using ")
+            && !trimmed.contains(&b'(')
             && !trimmed.starts_with(b"using var");
         if !directive && !trimmed.is_empty() {
             break;

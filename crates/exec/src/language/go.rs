@@ -105,9 +105,9 @@ fn source_of(code: &str) -> String {
     }
     let imports = if first_word(b"import") { String::new() } else { imports(&text) };
     let mut source = format!("package main; {imports}");
-    let has_main = pieces.iter().any(|piece| {
-        piece.top_level && is_main(text[piece.start..piece.end].trim_ascii())
-    });
+    let has_main = pieces
+        .iter()
+        .any(|piece| piece.top_level && is_main(text[piece.start..piece.end].trim_ascii()));
     let piece_text = |piece: &Piece| {
         let line = 1 + code.as_bytes()[..piece.start].iter().filter(|byte| **byte == b'\n').count();
         let before = &code.as_bytes()[..piece.start];

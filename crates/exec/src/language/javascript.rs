@@ -33,10 +33,13 @@ pub(super) fn bun(planning: &Planning<'_>) -> Result<Plan, ExecError> {
 }
 
 pub(super) fn deno(planning: &Planning<'_>) -> Result<Plan, ExecError> {
-    deno_with(planning, match module_of(planning.code) {
-        Module::Common => "program.cjs",
-        Module::Standard => "program.mjs",
-    })
+    deno_with(
+        planning,
+        match module_of(planning.code) {
+            Module::Common => "program.cjs",
+            Module::Standard => "program.mjs",
+        },
+    )
 }
 
 pub(super) fn bun_with(planning: &Planning<'_>, name: &str) -> Result<Plan, ExecError> {
@@ -103,7 +106,7 @@ pub(super) fn node_loader(
                 source.push_str(&format!("globalThis.{name} = {value};\n"));
             }
         }
-        source.push_str("if (globalThis.module) require.main = globalThis.module;\n");
+        source.push_str("if (globalThis.module) globalThis.require.main = globalThis.module;\n");
     }
     if names_relative_module(planning.code) {
         source.push_str(&relative_source(&cwd, &quoted(program)));
@@ -194,7 +197,9 @@ pub(super) fn module_of(code: &str) -> Module {
     };
     let member = |at: usize| text[..at].trim_ascii_end().last() == Some(&b'.');
     for at in words_at(&text, b"import") {
-        if !member(at) && !matches!(next(at + 6), b'(' | b':' | b'=' | b',' | b')' | b'}' | b';' | 0) {
+        if !member(at)
+            && !matches!(next(at + 6), b'(' | b':' | b'=' | b',' | b')' | b'}' | b';' | 0)
+        {
             return Module::Standard;
         }
     }
@@ -218,11 +223,11 @@ fn awaits_on_top(text: &[u8]) -> bool {
     for (at, &byte) in text.iter().enumerate() {
         match byte {
             b'{' if ends_with(text, at, b"=>") => open.push(Scope::Function),
-            b'{' => open.push(if opens_function(text, at) { Scope::Function } else { Scope::Plain }),
-            b'(' | b'[' => open.push(Scope::Plain),
-            b')' | b']' | b'}' => {
-                while open.pop() == Some(Scope::Arrow) {}
+            b'{' => {
+                open.push(if opens_function(text, at) { Scope::Function } else { Scope::Plain })
             }
+            b'(' | b'[' => open.push(Scope::Plain),
+            b')' | b']' | b'}' => while open.pop() == Some(Scope::Arrow) {},
             b',' | b';' | b'\n' => {
                 while open.last() == Some(&Scope::Arrow) {
                     open.pop();
@@ -294,24 +299,47 @@ mod tests {
     #[test]
     fn the_module_system_is_read_off_the_code() {
         for code in [
-            "import fs from 'fs'", "import {a} from 'b'", "import 'x'", "import * as a from 'b'",
-            "export const a = 1", "export { a }", "export default 1", "import.meta.url",
-            "const a = require('a'); await a()", "for await (const x of y) {}",
-            "if (a) { await b() }", "for (const x of y) { await x }", "try { await a } catch (e) {}",
-            "const f = async () => await g()\nawait f()", "const a = { b: await c() }",
+            "import fs from 'fs'",
+            "import {a} from 'b'",
+            "import 'x'",
+            "import * as a from 'b'",
+            "export const a = 1",
+            "export { a }",
+            "export default 1",
+            "import.meta.url",
+            "const a = require('a'); await a()",
+            "for await (const x of y) {}",
+            "if (a) { await b() }",
+            "for (const x of y) { await x }",
+            "try { await a } catch (e) {}",
+            "const f = async () => await g()\nawait f()",
+            "const a = { b: await c() }",
             "console.log(await Promise.all([1].map(async (x) => { await x })))",
-            "#!/usr/bin/env node\nimport a from 'a'", "import type { A } from './a'",
-            "`${await x}`", "class A { m() { await1 } }\nawait 1",
+            "#!/usr/bin/env node\nimport a from 'a'",
+            "import type { A } from './a'",
+            "`${await x}`",
+            "class A { m() { await1 } }\nawait 1",
         ] {
             assert_eq!(module_of(code), Module::Standard, "{code}");
         }
         for code in [
-            "const fs = require('fs')", "console.log(1)", "import('x').then(f)", "// import a",
-            "'import a from b'", "async function f() { await g() } f()", "a.import; a.export = 1",
-            "(async () => { await f() })()", "[1].map(async (x) => await f(x))", "({ import: 1 })",
+            "const fs = require('fs')",
+            "console.log(1)",
+            "import('x').then(f)",
+            "// import a",
+            "'import a from b'",
+            "async function f() { await g() } f()",
+            "a.import; a.export = 1",
+            "(async () => { await f() })()",
+            "[1].map(async (x) => await f(x))",
+            "({ import: 1 })",
             "const f = async function () { for (const a of b) { await a } }",
-            "class A { async m() { if (x) { await y } } }", "o.await", "`import x from y`",
-            "async function f(): Promise<void> { await g() }", "module.exports = { export: 1 }", "",
+            "class A { async m() { if (x) { await y } } }",
+            "o.await",
+            "`import x from y`",
+            "async function f(): Promise<void> { await g() }",
+            "module.exports = { export: 1 }",
+            "",
         ] {
             assert_eq!(module_of(code), Module::Common, "{code}");
         }

@@ -20,8 +20,14 @@ pub(super) fn mask(code: &str, syntax: Syntax) -> Vec<u8> {
 }
 
 /// Whether `name` occurs in the text as a whole word, quoted or not.
+/// A sigil before it (`$name`) is not a part of it.
 pub(super) fn has_word(text: &str, name: &str) -> bool {
-    words_at(text.as_bytes(), name.as_bytes()).next().is_some()
+    let part = |byte: u8| byte != b'$' && is_word(byte);
+    text.match_indices(name).any(|(at, _)| {
+        let bytes = text.as_bytes();
+        !at.checked_sub(1).is_some_and(|before| part(bytes[before]))
+            && !bytes.get(at + name.len()).is_some_and(|&after| part(after))
+    })
 }
 
 /// Where `word` occurs as a whole word.
@@ -248,8 +254,20 @@ impl Masker {
             let start = before.iter().rposition(|&byte| !is_word(byte)).map_or(0, |at| at + 1);
             return matches!(
                 &before[start..],
-                b"return" | b"typeof" | b"case" | b"in" | b"of" | b"do" | b"else" | b"void"
-                    | b"delete" | b"throw" | b"new" | b"await" | b"yield" | b"instanceof"
+                b"return"
+                    | b"typeof"
+                    | b"case"
+                    | b"in"
+                    | b"of"
+                    | b"do"
+                    | b"else"
+                    | b"void"
+                    | b"delete"
+                    | b"throw"
+                    | b"new"
+                    | b"await"
+                    | b"yield"
+                    | b"instanceof"
             );
         }
         !matches!(previous, b')' | b']' | b'}' | b'"' | b'\'' | b'`')
@@ -304,7 +322,11 @@ mod tests {
             ("let r#type = '\\'';", Syntax::Rust, "let r#type = '  ';"),
             ("`a ${b + `c`} d` e", Syntax::JavaScript, "`  ${b + ` `}  ` e"),
             ("`${ {a: 1} } x` y", Syntax::JavaScript, "`${ {a: 1} }  ` y"),
-            ("x = /await [/] \\/ x/g; a / b / c", Syntax::JavaScript, "x = /              /g; a / b / c"),
+            (
+                "x = /await [/] \\/ x/g; a / b / c",
+                Syntax::JavaScript,
+                "x = /              /g; a / b / c",
+            ),
             ("return /a'/.test(x)", Syntax::JavaScript, "return /  /.test(x)"),
             ("@\"a\\\" b \"\"\"c\"d\"\"\" e", Syntax::CSharp, "@\"  \" b \"\"\"   \"\"\" e"),
             ("#!/usr/bin/env node\nx", Syntax::JavaScript, "                   \nx"),
@@ -320,6 +342,7 @@ mod tests {
         assert!(has_word("main", "main"));
         assert!(!has_word("domain mainly main_", "main"));
         assert!(!has_word("", "main"));
+        assert!(has_word("echo \"$main\" ${main}", "main"));
     }
 
     proptest! {

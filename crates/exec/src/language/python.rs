@@ -21,11 +21,12 @@ def _load():
             import __builtin__ as builtins
         with io.open(content, encoding="utf-8", newline="") as file:
             builtins.FILE_CONTENT = builtins.file_content = file.read()
-    sys.modules.pop("sitecustomize", None)
+    module = sys.modules.pop("sitecustomize")
     try:
         import sitecustomize
     except ImportError:
         pass
+    sys.modules.setdefault("sitecustomize", module)
     sys.path.insert(0, os.getcwd())
 _load()
 del _load
@@ -33,10 +34,9 @@ del _load
 
 pub(super) fn plan(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     let program = planning.program("program.py")?;
-    let directory = planning.directory("loader")?;
-    planning.write("loader/sitecustomize.py", LOADER.as_bytes())?;
+    planning.write("sitecustomize.py", LOADER.as_bytes())?;
     let plan = Plan::run(&planning.runtime.path, [program.into()])
-        .with("PYTHONPATH", directory)
+        .with("PYTHONPATH", planning.stage)
         .with("PYTHONDONTWRITEBYTECODE", "1");
     Ok(planning.with_content(plan))
 }

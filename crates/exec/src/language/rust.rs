@@ -99,7 +99,9 @@ fn declares_content(code: &str) -> bool {
     ["FILE_CONTENT", "file_content"].iter().any(|name| {
         words_at(&text, name.as_bytes()).any(|at| {
             let before = text[..at].trim_ascii_end();
-            [b"let".as_slice(), b"mut", b"const", b"static"].iter().any(|word| before.ends_with(word))
+            [b"let".as_slice(), b"mut", b"const", b"static"]
+                .iter()
+                .any(|word| before.ends_with(word))
         })
     })
 }
@@ -110,12 +112,17 @@ mod tests {
 
     #[test]
     fn a_full_program_is_left_alone_and_a_body_keeps_its_lines() {
-        for code in ["fn main() {}\n", "use a::b;\npub fn main() { x() }", "async fn f() {}\nfn main(){}"] {
+        for code in
+            ["fn main() {}\n", "use a::b;\npub fn main() { x() }", "async fn f() {}\nfn main(){}"]
+        {
             assert_eq!(source_of(code), code);
         }
         for code in [
-            "println!(\"fn main() {{}}\");", "// fn main()\nlet x = 1;", "mod a { fn main() {} }",
-            "let domain = 1; // main", "fn maintain() {}",
+            "println!(\"fn main() {{}}\");",
+            "// fn main()\nlet x = 1;",
+            "mod a { fn main() {} }",
+            "let domain = 1; // main",
+            "fn maintain() {}",
         ] {
             let source = source_of(code);
             assert!(source.starts_with("fn main() { { "), "{code}");

@@ -60,10 +60,9 @@ pub(super) fn perl(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     if planning.content.is_none() {
         return Ok(Plan::run(&planning.runtime.path, [program.into()]));
     }
-    let directory = planning.directory("loader")?;
-    planning.write("loader/QuietContextLoader.pm", PERL_LOADER.as_bytes())?;
+    planning.write("QuietContextLoader.pm", PERL_LOADER.as_bytes())?;
     let arguments: [OsString; 4] =
-        ["-I".into(), directory.into(), "-MQuietContextLoader".into(), program.into()];
+        ["-I".into(), planning.stage.into(), "-MQuietContextLoader".into(), program.into()];
     Ok(planning.with_content(Plan::run(&planning.runtime.path, arguments)))
 }
 
@@ -90,12 +89,25 @@ pub(super) fn r(planning: &Planning<'_>) -> Result<Plan, ExecError> {
         .with(CONTENT_VARIABLE, content))
 }
 
-/// Evaluates the program under its own file name with `file_content` bound.
-const ELIXIR_LOADER: &str = "content = File.read!(System.get_env(\"QUIETCONTEXT_FILE_CONTENT\"))\n\
-    System.delete_env(\"QUIETCONTEXT_FILE_CONTENT\")\n\
-    [program] = System.argv()\n\
-    System.argv([])\n\
-    Code.eval_string(File.read!(program), [file_content: content], file: program)\n";
+/// Compiles the program under its own file name, with the bare name `file_content` turned into a
+/// call of an imported function: a variable bound from outside would need evaluation instead, and
+/// evaluated code has no line numbers in its errors.
+const ELIXIR_LOADER: &str = r#"content = File.read!(System.get_env("QUIETCONTEXT_FILE_CONTENT"))
+System.delete_env("QUIETCONTEXT_FILE_CONTENT")
+:persistent_term.put(:quietcontext_file_content, content)
+defmodule QuietContextFile do
+  def file_content, do: :persistent_term.get(:quietcontext_file_content)
+end
+[program] = System.argv()
+System.argv([])
+code = program |> File.read!() |> Code.string_to_quoted!(file: program)
+code = Macro.prewalk(code, fn
+  {:file_content, meta, context} when is_atom(context) -> {:file_content, meta, []}
+  other -> other
+end)
+import_it = quote do: import(QuietContextFile, only: [file_content: 0], warn: false)
+Code.compile_quoted({:__block__, [], [import_it, code]}, program)
+"#;
 
 pub(super) fn elixir(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     let program = planning.program("program.exs")?;

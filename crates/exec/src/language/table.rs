@@ -69,10 +69,7 @@ pub static LANGUAGES: &[LanguageRow] = &[
         extension: "rb",
         content_names: CONTENT,
         install: "install Ruby",
-        smoke: Smoke {
-            program: "puts [1, 2, 3].sum, $stdin.read.empty?\n",
-            output: "6\ntrue\n",
-        },
+        smoke: Smoke { program: "puts [1, 2, 3].sum, $stdin.read.empty?\n", output: "6\ntrue\n" },
         candidates: &[found("ruby", &["ruby"], scripts::ruby)],
     },
     LanguageRow {
@@ -126,7 +123,10 @@ pub static LANGUAGES: &[LanguageRow] = &[
         extension: "R",
         content_names: CONTENT,
         install: "install R",
-        smoke: Smoke { program: "sum(1:4)\ncat(paste0('a', 'b'), '\\n')\n", output: "[1] 10\nab \n" },
+        smoke: Smoke {
+            program: "sum(1:4)\ncat(paste0('a', 'b'), '\\n')\n",
+            output: "[1] 10\nab \n",
+        },
         candidates: &[found("Rscript", &["Rscript"], scripts::r)],
     },
     LanguageRow {

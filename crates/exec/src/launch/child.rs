@@ -41,9 +41,11 @@ pub(super) fn supervise(prepared: &Prepared) -> ! {
         }
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
         // Ignored signals stay ignored through exec: the server ignores SIGPIPE, and whoever
-        // started it may have ignored more. Numbers that do not exist fail, which is fine.
+        // started it may have ignored more. The raw call, because the C library refuses the
+        // numbers that it keeps for itself; all zeroes mean the default action.
+        let default = [0u64; 4];
         for signal in 1..=64 {
-            libc::signal(signal, libc::SIG_DFL);
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), 0usize, 8usize);
         }
         let mut start = Start { prepared, supervisor: libc::getpid(), failed: None };
         let main = start_main(&mut start);

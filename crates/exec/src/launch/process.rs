@@ -124,7 +124,10 @@ fn ends_before(pid: Pid, limit: Instant) -> bool {
 fn fork_supervisor(prepared: &Prepared) -> io::Result<Pid> {
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut old = MaybeUninit::<libc::sigset_t>::uninit();
-    #[expect(unsafe_code, reason = "no safe call blocks signals; both sets are filled by the calls")]
+    #[expect(
+        unsafe_code,
+        reason = "no safe call blocks signals; both sets are filled by the calls"
+    )]
     let pid = unsafe {
         libc::sigfillset(all.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), old.as_mut_ptr());

@@ -71,7 +71,12 @@ impl Bench {
     }
 
     /// Runs with a file of this content as input.
-    pub(crate) fn try_run_file(&self, language: &str, code: &str, content: &[u8]) -> Result<Run, ExecError> {
+    pub(crate) fn try_run_file(
+        &self,
+        language: &str,
+        code: &str,
+        content: &[u8],
+    ) -> Result<Run, ExecError> {
         let path = self.root.join("input file.txt");
         std::fs::write(&path, content).unwrap();
         let mut request = self.request(language, code);
@@ -79,17 +84,28 @@ impl Bench {
         self.executor.run(&request, &Cancel::new())
     }
 
-    /// The scratch directory holds nothing of a finished run.
+    /// The scratch directory holds nothing of a finished run but empty directories.
     #[track_caller]
     pub(crate) fn assert_clean(&self) {
-        let left: Vec<_> = std::fs::read_dir(self.scratch())
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.is_dir() && !path.ends_with("built"))
-            .flat_map(|path| std::fs::read_dir(path).unwrap())
-            .map(|entry| entry.unwrap().path())
-            .collect();
+        let mut left = Vec::new();
+        for entry in std::fs::read_dir(self.scratch()).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with("built") {
+                files_below(&path, &mut left);
+            }
+        }
         assert!(left.is_empty(), "left: {left:?}");
+    }
+}
+
+fn files_below(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            files_below(&entry.path(), found);
+        } else {
+            found.push(entry.path());
+        }
     }
 }
 
@@ -142,7 +158,11 @@ pub(crate) fn pids(path: &Path, n_wanted: usize) -> Vec<i32> {
 
 /// Runs one test of the calling test binary in a process of its own, with a variable set by which
 /// it knows that it is the helper.
-pub(crate) fn helper(test: &str, variable: &str, value: impl Into<OsString>) -> std::process::Command {
+pub(crate) fn helper(
+    test: &str,
+    variable: &str,
+    value: impl Into<OsString>,
+) -> std::process::Command {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
     command.env(variable, value.into());
