@@ -9,6 +9,8 @@ use std::{
     process::ExitCode,
 };
 
+use quietcontext_exec::sandbox::{HIDDEN_ARGUMENT, child_main};
+
 use crate::{
     args,
     config::Flags,
@@ -26,6 +28,9 @@ quietcontext is an MCP server: an AI coding agent starts it and talks to it over
 
 /// Runs the program with its arguments, its own name left out.
 pub(crate) fn start(arguments: Vec<OsString>) -> ExitCode {
+    if arguments.first().is_some_and(|first| first == HIDDEN_ARGUMENT) {
+        child_main();
+    }
     let bare = arguments.is_empty();
     if bare && std::io::stdin().is_terminal() {
         return terminal::finish(terminal::print(GREETING).map(|()| Exit::Fine));

@@ -1,0 +1,20 @@
+//! The real binary, driven over its real streams.
+
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod endings;
+#[cfg(test)]
+mod frames;
+#[cfg(test)]
+mod harness;
+#[cfg(test)]
+mod people;
+#[cfg(test)]
+mod revisions;
+#[cfg(test)]
+mod roots;
+#[cfg(test)]
+mod stability;
+#[cfg(test)]
+mod streams;
