@@ -37,8 +37,9 @@ pub(crate) fn key(build: &Build) -> Option<String> {
     for input in inputs {
         part(input);
     }
-    let digest = hash.finalize();
-    Some(digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    let mut half = [0; 16];
+    half.copy_from_slice(&hash.finalize()[..16]);
+    Some(format!("{:032x}", u128::from_be_bytes(half)))
 }
 
 /// Copies a kept program to `target`; `false` when it is not there.
@@ -73,7 +74,8 @@ fn try_keep(scratch: &Scratch, key: &str, program: &Path) -> io::Result<()> {
     }
     // Whole or not there: another server may be looking.
     let pending = directory.join(format!("{key}.{}", std::process::id()));
-    let result = fs::copy(program, &pending).and_then(|_| fs::rename(&pending, directory.join(key)));
+    let result =
+        fs::copy(program, &pending).and_then(|_| fs::rename(&pending, directory.join(key)));
     if result.is_err() {
         drop(fs::remove_file(&pending));
     }
@@ -89,7 +91,7 @@ fn evict(directory: &Path, programs: usize, bytes: u64) -> io::Result<()> {
             kept.push((data.modified()?, data.len(), entry.path()));
         }
     }
-    kept.sort_by(|a, b| b.0.cmp(&a.0));
+    kept.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
     let mut sum = 0u64;
     for (n_before, (_, len, path)) in kept.iter().enumerate() {
         sum = sum.saturating_add(*len);

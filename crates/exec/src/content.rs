@@ -46,15 +46,17 @@ pub(crate) fn stage(file: &File, target: &Path, nul: Nul) -> Result<(), ExecErro
         at += n as u64;
         if at > CONTENT_LIMIT_BYTES {
             // It grew meanwhile.
-            return Err(ExecError::FileContentTooLarge { bytes: at, limit_bytes: CONTENT_LIMIT_BYTES });
+            return Err(ExecError::FileContentTooLarge {
+                bytes: at,
+                limit_bytes: CONTENT_LIMIT_BYTES,
+            });
         }
-        let (decoder, skip) = match &mut decoder {
-            Some(decoder) => (decoder, 0),
-            None => {
-                let (made, mark_bytes) = Decoder::for_start(&buffer[..n]);
-                (decoder.insert(made), mark_bytes)
-            }
-        };
+        let mut skip = 0;
+        let decoder = decoder.get_or_insert_with(|| {
+            let (made, mark_bytes) = Decoder::for_start(&buffer[..n]);
+            skip = mark_bytes;
+            made
+        });
         let text = decoder.decode(&buffer[skip..n], n < PIECE_BYTES);
         if nul == Nul::Refused && text.contains('\0') {
             return Err(ExecError::FileContentNul);

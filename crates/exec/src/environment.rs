@@ -124,7 +124,9 @@ impl Environment {
     ) -> Self {
         let mut base: Vec<(OsString, OsString)> = Vec::new();
         for (name, value) in snapshot {
-            if (passes(name) || named.contains(name)) && !base.iter().any(|(known, _)| known == name) {
+            if (passes(name) || named.contains(name))
+                && !base.iter().any(|(known, _)| known == name)
+            {
                 base.push((name.clone(), value.clone()));
             }
         }
@@ -241,13 +243,45 @@ mod tests {
     #[test]
     fn hooks_loaders_and_secrets_do_not_pass() {
         for name in [
-            "BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME",
-            "NODE_OPTIONS", "NODE_PATH", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "PERL5OPT",
-            "PERL5LIB", "RUBYOPT", "RUBYLIB", "PHPRC", "R_PROFILE_USER", "ELIXIR_ERL_OPTIONS",
-            "ERL_FLAGS", "RUSTC_WRAPPER", "RUSTFLAGS", "GIT_EXTERNAL_DIFF", "GIT_SSH_COMMAND",
-            "BASH_FUNC_ls%%", "IFS", "SHELLOPTS", "BASHOPTS", "ANTHROPIC_API_KEY", "GITHUB_TOKEN",
-            "AWS_SECRET_ACCESS_KEY", "SSH_AUTH_SOCK", "DOTNET_STARTUP_HOOKS", "JAVA_TOOL_OPTIONS",
-            "CDPATH", "GLOBIGNORE", "PATH", "PWD", "TMPDIR", "TERM",
+            "BASH_ENV",
+            "ENV",
+            "PROMPT_COMMAND",
+            "PYTHONSTARTUP",
+            "PYTHONPATH",
+            "PYTHONHOME",
+            "NODE_OPTIONS",
+            "NODE_PATH",
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "LD_AUDIT",
+            "PERL5OPT",
+            "PERL5LIB",
+            "RUBYOPT",
+            "RUBYLIB",
+            "PHPRC",
+            "R_PROFILE_USER",
+            "ELIXIR_ERL_OPTIONS",
+            "ERL_FLAGS",
+            "RUSTC_WRAPPER",
+            "RUSTFLAGS",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_SSH_COMMAND",
+            "BASH_FUNC_ls%%",
+            "IFS",
+            "SHELLOPTS",
+            "BASHOPTS",
+            "ANTHROPIC_API_KEY",
+            "GITHUB_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "SSH_AUTH_SOCK",
+            "DOTNET_STARTUP_HOOKS",
+            "JAVA_TOOL_OPTIONS",
+            "CDPATH",
+            "GLOBIGNORE",
+            "PATH",
+            "PWD",
+            "TMPDIR",
+            "TERM",
         ] {
             assert!(!passes(OsStr::new(name)), "{name} passes");
         }
@@ -258,7 +292,13 @@ mod tests {
 
     #[test]
     fn a_run_sees_each_name_once_and_its_own_values_last() {
-        let snapshot = pairs(&[("HOME", "/h"), ("HOME", "/other"), ("PAGER", "less"), ("X", "1"), ("MINE", "2")]);
+        let snapshot = pairs(&[
+            ("HOME", "/h"),
+            ("HOME", "/other"),
+            ("PAGER", "less"),
+            ("X", "1"),
+            ("MINE", "2"),
+        ]);
         let environment = Environment::new(&snapshot, &["MINE".into()], "/usr/bin:/bin".into());
         let extra = pairs(&[("FILE_PATH", "/f"), ("GOOS", "x")]);
         let project = ProjectTools::default();

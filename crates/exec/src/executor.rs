@@ -126,10 +126,9 @@ impl Shared {
             return Some(runtime);
         }
         // Outside the lock: looking may start a process.
-        let candidates = language.row().candidates.iter().enumerate();
+        let mut candidates = language.row().candidates.iter().enumerate();
         let found = candidates
-            .filter_map(|(number, candidate)| self.look_for(language, number, candidate))
-            .next()?;
+            .find_map(|(number, candidate)| self.look_for(language, number, candidate))?;
         let mut runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
         runtimes.insert(language, found.clone());
         Some(found)
@@ -137,8 +136,7 @@ impl Shared {
 
     fn look_for(&self, language: Language, number: usize, row: &Candidate) -> Option<Runtime> {
         let search_path = self.environment.search_path();
-        let path =
-            row.binaries.iter().find_map(|name| runtime::find_on_path(search_path, name))?;
+        let path = row.binaries.iter().find_map(|name| runtime::find_on_path(search_path, name))?;
         let mut version = None;
         match row.needs {
             Needs::Nothing => {}

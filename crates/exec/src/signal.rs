@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_core_dump_is_noted() {
         let segv = Exit::Signal { number: 11, name: "SIGSEGV", core: true };
-        assert_eq!(exit_of(11 | 0x80), segv);
+        assert_eq!(exit_of(libc::SIGSEGV + 0x80), segv);
         let kill = Exit::Signal { number: 9, name: "SIGKILL", core: false };
         assert_eq!(exit_of(9), kill);
     }

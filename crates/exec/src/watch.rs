@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cancel::Cancel;
 use crate::capture::{Capture, Room};
-use crate::launch::{Launched, Report, STOP_LIMIT, Step};
+use crate::launch::{Launched, Received, Report, STOP_LIMIT, Step};
 use crate::request::Exit;
 use crate::signal;
 
@@ -74,10 +74,12 @@ pub(crate) fn watch(
                 stopping = Some((Exit::OutputCap, Instant::now() + STOP_LIMIT));
             }
         }
-        if ready.report
-            && let Some(report) = launched.try_report()?
-        {
-            break report;
+        if ready.report {
+            match launched.try_report()? {
+                Received::Nothing => {}
+                Received::Report(report) => break Some(report),
+                Received::End => break None,
+            }
         }
     };
     let over = capture.finish() == Room::Exceeded;
@@ -124,12 +126,11 @@ fn wait(
     if until.is_none() {
         time_limit = limits.deadline;
         for flag in [limits.cancel, limits.shutdown] {
-            match flag.wake() {
-                Some(wake) => fds.push(readable(wake)),
-                None => {
-                    let tick = Instant::now() + TICK;
-                    time_limit = Some(time_limit.map_or(tick, |limit| limit.min(tick)));
-                }
+            if let Some(wake) = flag.wake() {
+                fds.push(readable(wake));
+            } else {
+                let tick = Instant::now() + TICK;
+                time_limit = Some(time_limit.map_or(tick, |limit| limit.min(tick)));
             }
         }
     }

@@ -1,4 +1,9 @@
 //! Every language: its smoke program, its file's content, its errors' line numbers.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failing step is a failing test; what is skipped is said"
+)]
 
 mod common;
 
@@ -321,4 +326,78 @@ fn php_takes_programs_with_and_without_a_tag() {
     for code in ["echo 7;", "<?php echo 7;", "<?= 7 ?>", "#!/usr/bin/env php\n<?php echo 7;"] {
         assert_output(&bench.run("php", code), "7");
     }
+}
+
+/// The executable of this name on the path, in a directory that holds nothing else.
+fn alone(name: &str) -> Option<tempfile::TempDir> {
+    let path = std::env::var_os("PATH").unwrap();
+    let found = std::env::split_paths(&path).map(|entry| entry.join(name)).find(|p| p.is_file())?;
+    let directory = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(found, directory.path().join(name)).unwrap();
+    Some(directory)
+}
+
+#[test]
+fn each_candidate_of_the_javascript_family_runs_the_smoke_program_and_loads_the_content() {
+    for (language, name) in [
+        ("javascript", "node"),
+        ("javascript", "bun"),
+        ("javascript", "deno"),
+        ("typescript", "bun"),
+        ("typescript", "deno"),
+        ("typescript", "tsx"),
+    ] {
+        let Some(directory) = alone(name) else {
+            println!("SKIPPED {name}: not on the path");
+            continue;
+        };
+        let path = if name == "tsx" {
+            // It is a script for Node.js, which is no candidate below 22.6.
+            let all = [directory.path().into(), "/usr/local/bin".into(), "/usr/bin".into()];
+            std::env::join_paths::<_, std::path::PathBuf>(all).unwrap()
+        } else {
+            directory.path().into()
+        };
+        let bench = Bench::with(|config| config.path = path);
+        std::fs::write(bench.root.join("own.mjs"), "export default 'own';\n").unwrap();
+        let language = Language::parse(language).unwrap();
+        let found = bench.executor.runtime(language).unwrap().name;
+        if found != name {
+            println!("SKIPPED {name}: {found} comes first");
+            continue;
+        }
+        let smoke = &language.row().smoke;
+        let run = bench.run(language.name(), smoke.program);
+        assert_eq!(text(&run.stdout), smoke.output, "{name}: {}", text(&run.stderr));
+        let (_, code) = CONTENT_PROGRAMS.iter().find(|(row, _)| *row == language.name()).unwrap();
+        let run = bench.try_run_file(language.name(), code, "\u{e4}\n".as_bytes()).unwrap();
+        assert_eq!(text(&run.stdout), "3 3\n", "{name}: {}", text(&run.stderr));
+        let run = bench.run(language.name(), "\n\nthrow new Error('boom');");
+        let err = text(&run.stderr);
+        assert!(run.exit != Exit::Code(0) && err.contains(":3:"), "{name}: {err}");
+    }
+}
+
+#[test]
+fn typescript_on_an_old_node_alone_is_a_missing_runtime() {
+    let directory = tempfile::tempdir().unwrap();
+    let node = directory.path().join("node");
+    std::fs::write(&node, "#!/bin/sh\necho v20.20.2\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&node, mode).unwrap();
+    let bench = Bench::with(|config| config.path = directory.path().into());
+    let error = bench.try_run("typescript", "let a: number = 1").unwrap_err();
+    let error = error.to_string();
+    assert!(error.contains("Node.js 22.6 or newer") && error.contains("javascript"), "{error}");
+    std::fs::write(
+        &node,
+        "#!/bin/sh\nif [ \"$1\" = --version ]; then echo v22.7.0; exit; fi\n\
+                           for a; do echo \"${a##*/}\"; done\n",
+    )
+    .unwrap();
+    let bench = Bench::with(|config| config.path = directory.path().into());
+    assert_output(
+        &bench.run("typescript", "let a: number = 1"),
+        "--experimental-transform-types\n--disable-warning=ExperimentalWarning\nprogram.cts\n",
+    );
 }

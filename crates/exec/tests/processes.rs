@@ -1,4 +1,5 @@
 //! Nothing outlives its run, and nothing outlives its server.
+#![expect(clippy::unwrap_used, reason = "a failing step is a failing test")]
 
 mod common;
 
@@ -206,15 +207,17 @@ fn everything_ends_with_a_server_that_is_killed() {
         let mut job = bench.request("shell", "echo $$ >> pids2; sleep 1000 & sleep 1000");
         place(&mut job);
         let _job = bench.executor.start(job).unwrap();
-        let code = format!("{ESCAPE}open('pids', 'a').write(f'{{os.getpid()}}\\n')\ntime.sleep(1000)");
+        let code =
+            format!("{ESCAPE}open('pids', 'a').write(f'{{os.getpid()}}\\n')\ntime.sleep(1000)");
         let mut request = bench.request("python", &code);
         place(&mut request);
         drop(bench.executor.run(&request, &Cancel::new()));
         return;
     }
     let root = tempfile::tempdir().unwrap();
-    let mut server =
-        helper("everything_ends_with_a_server_that_is_killed", VARIABLE, root.path()).spawn().unwrap();
+    let mut server = helper("everything_ends_with_a_server_that_is_killed", VARIABLE, root.path())
+        .spawn()
+        .unwrap();
     let run = pids(&root.path().join("pids"), 2);
     let job = pids(&root.path().join("pids2"), 1);
     assert!(run.iter().chain(&job).all(|pid| is_alive(*pid)));

@@ -1,4 +1,5 @@
 //! One run: output, exit, input, working directory, environment, staging.
+#![expect(clippy::unwrap_used, reason = "a failing step is a failing test")]
 
 mod common;
 

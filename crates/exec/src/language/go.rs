@@ -109,8 +109,8 @@ fn source_of(code: &str) -> String {
         .iter()
         .any(|piece| piece.top_level && is_main(text[piece.start..piece.end].trim_ascii()));
     let piece_text = |piece: &Piece| {
-        let line = 1 + code.as_bytes()[..piece.start].iter().filter(|byte| **byte == b'\n').count();
         let before = &code.as_bytes()[..piece.start];
+        let line = before.split(|byte| *byte == b'\n').count();
         let column = 1 + before.iter().rev().take_while(|byte| **byte != b'\n').count();
         let own = String::from_utf8_lossy(&code.as_bytes()[piece.start..piece.end]).into_owned();
         format!("\n//line program.go:{line}:{column}\n{own}")
@@ -140,8 +140,8 @@ fn imports(text: &[u8]) -> String {
                 && text[..at].trim_ascii_end().last() != Some(&b'.')
         });
         if used {
-            imports.push_str(&format!("import \"{path}\"; "));
-            uses.push_str(&format!("var _ = {name}.{exported}; "));
+            imports.extend(["import \"", path, "\"; "]);
+            uses.extend(["var _ = ", name, ".", exported, "; "]);
         }
     }
     imports + &uses

@@ -4,8 +4,21 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::mask::{Syntax, has_word, is_word, mask, words_at};
+use std::fmt::{self, Write as _};
+
 use crate::error::ExecError;
 use crate::plan::{CONTENT_VARIABLE, Plan, Planning};
+
+/// Appends formatted text; writing to a string cannot fail.
+trait Add {
+    fn add(&mut self, text: fmt::Arguments<'_>);
+}
+
+impl Add for String {
+    fn add(&mut self, text: fmt::Arguments<'_>) {
+        let _ = self.write_fmt(text);
+    }
+}
 
 /// How a program's file must be named for its runtime to read it as what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,19 +75,19 @@ pub(super) fn deno_with(planning: &Planning<'_>, name: &str) -> Result<Plan, Exe
     if has_word(planning.code, "require") && !name.contains(".c") {
         let base = quoted(&planning.cwd.join("program"));
         source.push_str("import { createRequire } from 'node:module';\n");
-        source.push_str(&format!("globalThis.require = createRequire({base});\n"));
+        source.add(format_args!("globalThis.require = createRequire({base});\n"));
     }
     if let Some(content) = planning.content {
         source.push_str("import { readFileSync } from 'node:fs';\n");
         let text = format!("readFileSync({}, 'utf8')", quoted(content));
-        source.push_str(&format!("globalThis.FILE_CONTENT = globalThis.file_content = {text};\n"));
+        source.add(format_args!("globalThis.FILE_CONTENT = globalThis.file_content = {text};\n"));
     }
     let mut arguments: Vec<OsString> =
         ["run", "--allow-all", "--no-prompt", "--quiet", "--no-lock"].map(Into::into).to_vec();
     if source.is_empty() {
         arguments.push(program.into());
     } else {
-        source.push_str(&format!("await import('./{name}');\n"));
+        source.add(format_args!("await import('./{name}');\n"));
         arguments.push(planning.write("loader.mjs", source.as_bytes())?.into());
     }
     Ok(Plan::run(&planning.runtime.path, arguments).with("DENO_NO_UPDATE_CHECK", "1"))
@@ -92,7 +105,7 @@ pub(super) fn node_loader(
     }
     let cwd = quoted(&planning.cwd.join("program"));
     if module == Module::Standard && has_word(planning.code, "require") {
-        source.push_str(&format!(
+        source.add(format_args!(
             "globalThis.require = require('node:module').createRequire({cwd});\n"
         ));
         // A program in the older style that only awaits on top finds its other names as well.
@@ -103,7 +116,7 @@ pub(super) fn node_loader(
             ("__dirname", quoted(planning.stage).as_str()),
         ] {
             if has_word(planning.code, name) {
-                source.push_str(&format!("globalThis.{name} = {value};\n"));
+                source.add(format_args!("globalThis.{name} = {value};\n"));
             }
         }
         source.push_str("if (globalThis.module) globalThis.require.main = globalThis.module;\n");
@@ -180,7 +193,7 @@ pub(super) fn quoted(path: &Path) -> String {
             '"' | '\\' => out.extend(['\\', character]),
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
-            '\u{2028}' | '\u{2029}' => out.push_str(&format!("\\u{:04x}", character as u32)),
+            '\u{2028}' | '\u{2029}' => out.add(format_args!("\\u{:04x}", character as u32)),
             _ => out.push(character),
         }
     }
@@ -222,11 +235,10 @@ fn awaits_on_top(text: &[u8]) -> bool {
     let mut open: Vec<Scope> = Vec::new();
     for (at, &byte) in text.iter().enumerate() {
         match byte {
-            b'{' if ends_with(text, at, b"=>") => open.push(Scope::Function),
-            b'{' => {
-                open.push(if opens_function(text, at) { Scope::Function } else { Scope::Plain })
+            b'{' if ends_with(text, at, b"=>") || opens_function(text, at) => {
+                open.push(Scope::Function);
             }
-            b'(' | b'[' => open.push(Scope::Plain),
+            b'{' | b'(' | b'[' => open.push(Scope::Plain),
             b')' | b']' | b'}' => while open.pop() == Some(Scope::Arrow) {},
             b',' | b';' | b'\n' => {
                 while open.last() == Some(&Scope::Arrow) {

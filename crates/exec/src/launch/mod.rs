@@ -24,7 +24,7 @@ use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
-pub(crate) use process::{Launched, STOP_LIMIT};
+pub(crate) use process::{Launched, Received, STOP_LIMIT};
 pub(crate) use report::{Report, Step};
 
 /// How long the supervisor waits for leftovers to end by themselves once the main process has

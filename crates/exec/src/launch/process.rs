@@ -26,6 +26,18 @@ pub(crate) struct Launched {
     reaped: bool,
 }
 
+/// What has come through the report pipe.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Received {
+    /// Nothing yet.
+    Nothing,
+    /// The report.
+    Report(Report),
+    /// The supervisor ended without a report, which takes somebody else's SIGKILL; what it could
+    /// not stop any more has been stopped as far as it can be found.
+    End,
+}
+
 impl Launch<'_> {
     /// Starts the program under a supervisor. A program that cannot be executed is not an error
     /// here: the supervisor reports it.
@@ -44,17 +56,16 @@ impl Launched {
         self.report.as_fd()
     }
 
-    /// The report, when it has arrived. `Some(None)`: the supervisor ended without one, which
-    /// takes somebody else's SIGKILL; what it could not stop any more is stopped here.
-    pub(crate) fn try_report(&mut self) -> io::Result<Option<Option<Report>>> {
+    /// The report, when it has arrived.
+    pub(crate) fn try_report(&mut self) -> io::Result<Received> {
         let mut bytes = [0; REPORT_BYTES];
         match rustix::io::read(&self.report, &mut bytes) {
-            Ok(REPORT_BYTES) => Ok(Some(Report::decode(&bytes))),
+            Ok(REPORT_BYTES) => Ok(Report::decode(&bytes).map_or(Received::End, Received::Report)),
             Ok(_) => {
                 sweep::kill_session(self.supervisor);
-                Ok(Some(None))
+                Ok(Received::End)
             }
-            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(Received::Nothing),
             Err(error) => Err(error.into()),
         }
     }

@@ -89,7 +89,7 @@ impl Read for Reader {
 
 fn read_at(kept: &Kept, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     match kept {
-        Kept::Memory(bytes) => read_memory(bytes, offset, buffer),
+        Kept::Memory(bytes) => Ok(read_memory(bytes, offset, buffer)),
         Kept::File { file, len } => {
             let rest = len.saturating_sub(offset).min(buffer.len() as u64) as usize;
             file.read_at(&mut buffer[..rest], offset)
@@ -97,9 +97,9 @@ fn read_at(kept: &Kept, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-fn read_memory(bytes: &[u8], offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+fn read_memory(bytes: &[u8], offset: u64, buffer: &mut [u8]) -> usize {
     let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).unwrap_or(&[]);
     let n = rest.len().min(buffer.len());
     buffer[..n].copy_from_slice(&rest[..n]);
-    Ok(n)
+    n
 }

@@ -81,7 +81,7 @@ impl SpoolWriter {
         // A file is read outside the lock: the writer never waits for a reader's disk.
         let file = match &self.lock().kept {
             Kept::Memory(bytes) => {
-                return super::read_memory(bytes, offset, buffer);
+                return Ok(super::read_memory(bytes, offset, buffer));
             }
             Kept::File { file, len, .. } => Spool::from_file(Arc::clone(file), *len),
         };
