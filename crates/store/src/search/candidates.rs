@@ -59,6 +59,22 @@ impl Limits {
     }
 }
 
+/// A chunk with the weighted number of places of a term, and the weight of its best form there.
+type Find = (u64, (f64, f64));
+
+/// One entry a chunk: the forms of a term may stand in the same one.
+fn merge(mut found: Vec<Find>) -> Vec<Find> {
+    found.sort_unstable_by_key(|(id, _)| *id);
+    found.dedup_by(|(id, (places, weight)), (kept, into)| {
+        let same = id == kept;
+        if same {
+            *into = (into.0 + *places, into.1.max(*weight));
+        }
+        same
+    });
+    found
+}
+
 #[derive(Clone, Copy, Default)]
 struct Tally {
     score: f64,
@@ -105,17 +121,18 @@ impl<'a> Finder<'a> {
                 continue;
             }
             left = left.saturating_sub(places);
-            let mut found: HashMap<u64, (f64, f64), FastBuild> = HashMap::default();
+            let mut found = Vec::new();
             for form in &term.forms {
                 if narrow {
-                    for id in self.matching(&quoted(&form.stem), i64::MAX)? {
-                        let entry = found.entry(id).or_default();
-                        *entry = (entry.0 + form.weight, entry.1.max(form.weight));
-                    }
+                    let ids = self.matching(&quoted(&form.stem), i64::MAX)?;
+                    found.extend(ids.into_iter().map(|id| (id, (form.weight, form.weight))));
                 } else {
                     self.places(&form.stem, form.weight, &mut found)?;
                 }
                 rare.push(&form.stem);
+            }
+            if term.forms.len() > 1 {
+                found = merge(found);
             }
             self.count(term.rarity, term.counts(), found);
         }
@@ -165,12 +182,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Adds one term's finds: the weighted number of places and the best weight, by chunk.
-    fn count(
-        &mut self,
-        rarity: f64,
-        counts: bool,
-        found: impl IntoIterator<Item = (u64, (f64, f64))>,
-    ) {
+    fn count(&mut self, rarity: f64, counts: bool, found: impl IntoIterator<Item = Find>) {
         for (id, (places, weight)) in found {
             let tally = self.tallies.entry(id).or_default();
             tally.score += rarity * weight * saturate(places, 1.0);
@@ -180,33 +192,35 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Reads where a stem stands.
-    fn places(
-        &self,
-        stem: &str,
-        weight: f64,
-        found: &mut HashMap<u64, (f64, f64), FastBuild>,
-    ) -> rusqlite::Result<()> {
+    /// Reads where a stem stands: by chunk, ascending.
+    fn places(&self, stem: &str, weight: f64, found: &mut Vec<Find>) -> rusqlite::Result<()> {
         let mut statement =
             self.connection.prepare_cached("SELECT doc, col FROM word_places WHERE term = ?1")?;
         let mut rows = statement.query([stem])?;
-        let mut last_title = None;
+        let (mut last, mut wanted, mut titled) = (u64::MAX, false, false);
         while let Some(row) = rows.next()? {
             let id = row.get::<_, i64>(0)? as u64;
-            if !self.limits.contain(id) {
+            if id != last {
+                (last, wanted, titled) = (id, self.limits.contain(id), false);
+                if wanted {
+                    found.push((id, (0.0, weight)));
+                }
+            }
+            if !wanted {
                 continue;
             }
             let field = match row.get_ref(1)?.as_bytes()? {
-                b"title" if last_title == Some(id) => 0.0,
+                b"title" if titled => 0.0,
                 b"title" => {
-                    last_title = Some(id);
+                    titled = true;
                     FIELD_TITLE
                 }
                 b"path" => FIELD_PATH,
                 _ => 1.0,
             };
-            let entry = found.entry(id).or_default();
-            *entry = (entry.0 + weight * field, entry.1.max(weight));
+            if let Some((_, (places, _))) = found.last_mut() {
+                *places += weight * field;
+            }
         }
         Ok(())
     }

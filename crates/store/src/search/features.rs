@@ -7,8 +7,8 @@ use memchr::memmem;
 use super::definition::Definitions;
 use super::expand::FastBuild;
 use super::porter::stem;
-use super::query::{Request, TermKind, collapse};
-use super::tokens::{Run, Splitter, fold, fold_into, is_cjk, pairs, runs};
+use super::query::{Request, Term, TermKind};
+use super::tokens::{Run, Splitter, fold, fold_into, is_cjk, is_plain, pairs, runs};
 
 /// What was seen of one term.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,8 +61,8 @@ pub(super) struct Reader<'q> {
     beginnings: Box<[bool; 65_536]>,
     finders: Vec<memmem::Finder<'q>>,
     exact: Vec<memmem::Finder<'q>>,
-    whole: Option<memmem::Finder<'q>>,
-    phrases: Vec<memmem::Finder<'q>>,
+    whole: Option<Passage<'q>>,
+    phrases: Vec<Passage<'q>>,
     definitions: Definitions<'q>,
     average_tokens: f64,
     cjk: bool,
@@ -70,6 +70,8 @@ pub(super) struct Reader<'q> {
     stemmed: Vec<u8>,
     lower: String,
     places: Vec<(u32, usize)>,
+    line_ends: Vec<usize>,
+    line_terms: Vec<(usize, f64)>,
 }
 
 impl<'q> Reader<'q> {
@@ -94,8 +96,8 @@ impl<'q> Reader<'q> {
             beginnings,
             finders: request.terms.iter().map(|term| memmem::Finder::new(&term.text)).collect(),
             exact: request.exact.iter().map(|word| memmem::Finder::new(word)).collect(),
-            whole: telling.then(|| memmem::Finder::new(whole)),
-            phrases: request.phrases.iter().map(|text| memmem::Finder::new(text)).collect(),
+            whole: telling.then(|| Passage::new(whole)),
+            phrases: request.phrases.iter().map(|text| Passage::new(text)).collect(),
             definitions: Definitions::new(request),
             average_tokens: (average_bytes / 5.5).max(1.0),
             cjk: request.terms.iter().any(|term| term.kind == TermKind::Cjk),
@@ -103,6 +105,8 @@ impl<'q> Reader<'q> {
             stemmed: Vec::new(),
             lower: String::new(),
             places: Vec::new(),
+            line_ends: Vec::new(),
+            line_terms: Vec::new(),
         }
     }
 
@@ -113,11 +117,7 @@ impl<'q> Reader<'q> {
         let mut place = 0;
         let mut meet = |token: &str, is_pair: bool| {
             place += 1;
-            let begins = match beginning(token) {
-                (first, Some(second)) => beginnings[first << 8 | second],
-                (first, None) => beginnings[first << 8],
-            };
-            if !begins {
+            if !begins(beginnings, token) {
                 return;
             }
             let stem = if is_pair { token } else { stem(token, stemmed) };
@@ -130,6 +130,11 @@ impl<'q> Reader<'q> {
             match run {
                 Run::Word(word) => {
                     definitions.meet(text, start, word);
+                    // Most words are no part of the query, and a look at two letters shows it.
+                    if is_plain(word) && word.len() < 64 && !begins(beginnings, word) {
+                        meet("", true);
+                        continue;
+                    }
                     splitter.word(word, &mut |token| meet(token, false));
                 }
                 Run::Cjk(run) if *cjk => pairs(run, &mut |pair| meet(pair, true)),
@@ -164,9 +169,8 @@ impl<'q> Reader<'q> {
         lower.clear();
         fold_into(body, &mut lower);
         let folded_path = fold(path);
-        let asked = |(at, _): &(usize, &SeenTerm)| {
-            self.request.terms.get(*at).is_some_and(super::query::Term::counts)
-        };
+        let asked =
+            |(at, _): &(usize, &SeenTerm)| self.request.terms.get(*at).is_some_and(Term::counts);
         let surface = terms
             .iter()
             .enumerate()
@@ -174,19 +178,15 @@ impl<'q> Reader<'q> {
             .filter(|(_, seen)| seen.surface)
             .map(|(at, _)| self.rarity(at))
             .sum();
-        let collapsed =
-            (self.whole.is_some() || !self.phrases.is_empty()).then(|| collapse(&lower));
-        let within = |finder: &memmem::Finder<'_>| {
-            collapsed.as_ref().is_some_and(|text| finder.find(text.as_bytes()).is_some())
-        };
         let query = &self.request.whole;
+        let line = self.best_line(&lower);
         let features = Features {
             length: f64::from(tokens) / self.average_tokens,
             closeness: self.closeness(&places),
-            line: self.best_line(&lower),
+            line,
             surface,
-            whole: self.whole.as_ref().is_some_and(within),
-            phrases: self.phrases.iter().filter(|finder| within(finder)).count(),
+            whole: self.whole.as_ref().is_some_and(|text| text.within(&lower)),
+            phrases: self.phrases.iter().filter(|text| text.within(&lower)).count(),
             exact: self.exact.iter().filter(|word| word.find(lower.as_bytes()).is_some()).count(),
             path_named: self
                 .request
@@ -209,8 +209,7 @@ impl<'q> Reader<'q> {
 
     /// Terms found over the shortest stretch of tokens that has them all.
     fn closeness(&self, places: &[(u32, usize)]) -> Option<f64> {
-        let counts =
-            |term: usize| self.request.terms.get(term).is_some_and(super::query::Term::counts);
+        let counts = |term: usize| self.request.terms.get(term).is_some_and(Term::counts);
         let mut within = vec![0u32; self.request.terms.len()];
         for (_, term) in places.iter().filter(|(_, term)| counts(*term)) {
             within[*term] = 1;
@@ -237,10 +236,28 @@ impl<'q> Reader<'q> {
     }
 
     /// The most rarity of asked terms that stand on one line, as parts of words, too.
-    fn best_line(&self, lower: &str) -> f64 {
+    fn best_line(&mut self, lower: &str) -> f64 {
+        self.line_ends.clear();
+        self.line_ends.extend(memchr::memchr_iter(b'\n', lower.as_bytes()));
+        self.line_terms.clear();
+        self.line_terms.resize(self.line_ends.len() + 1, (0, 0.0));
         let mut best = 0f64;
-        for line in lower.split('\n') {
-            best = best.max(self.line_rarity(line));
+        for (at, (term, finder)) in self.request.terms.iter().zip(&self.finders).enumerate() {
+            if !term.counts() {
+                continue;
+            }
+            let mut from = 0;
+            while let Some(rest) = lower.as_bytes().get(from..)
+                && let Some(found) = finder.find(rest)
+            {
+                let line = self.line_ends.partition_point(|end| *end < from + found);
+                let (last, rarity) = &mut self.line_terms[line];
+                if *last != at + 1 {
+                    (*last, *rarity) = (at + 1, *rarity + term.rarity);
+                    best = best.max(*rarity);
+                }
+                from = self.line_ends.get(line).map_or(lower.len(), |end| end + 1);
+            }
         }
         best
     }
@@ -255,11 +272,55 @@ impl<'q> Reader<'q> {
     }
 }
 
-/// The first two bytes of a token, as far as stemming leaves them alone: y may become i.
+/// A text with single blanks that is looked for among blanks of any kind and number.
+struct Passage<'q> {
+    text: &'q str,
+    first: memmem::Finder<'q>,
+}
+
+impl<'q> Passage<'q> {
+    fn new(text: &'q str) -> Self {
+        let first = text.split(' ').next().unwrap_or(text);
+        Passage { text, first: memmem::Finder::new(first) }
+    }
+
+    fn within(&self, text: &str) -> bool {
+        self.first
+            .find_iter(text.as_bytes())
+            .any(|at| text.get(at..).is_some_and(|rest| begins_with(rest, self.text)))
+    }
+}
+
+/// Whether a text begins with another, where one blank stands for any.
+fn begins_with(text: &str, wanted: &str) -> bool {
+    let mut rest = text;
+    for (at, word) in wanted.split(' ').enumerate() {
+        let trimmed = rest.trim_start();
+        if at > 0 && trimmed.len() == rest.len() {
+            return false;
+        }
+        let Some(after) = (if at > 0 { trimmed } else { rest }).strip_prefix(word) else {
+            return false;
+        };
+        rest = after;
+    }
+    true
+}
+
+/// The first two bytes of a token in lower case, as far as stemming leaves them alone: y may
+/// become i.
 fn beginning(token: &str) -> (usize, Option<usize>) {
-    let byte = |at: usize| token.as_bytes().get(at).map(|byte| usize::from(*byte));
-    let y_as_i = |byte: usize| if byte == usize::from(b'y') { usize::from(b'i') } else { byte };
-    (byte(0).unwrap_or(0), byte(1).map(y_as_i))
+    let byte = |at: usize| token.as_bytes().get(at).map(u8::to_ascii_lowercase);
+    let y_as_i = |byte: u8| usize::from(if byte == b'y' { b'i' } else { byte });
+    (usize::from(byte(0).unwrap_or(0)), byte(1).map(y_as_i))
+}
+
+/// Whether some form begins as a token does.
+fn begins(beginnings: &[bool; 65_536], token: &str) -> bool {
+    match beginning(token) {
+        (first, Some(second)) => beginnings[first << 8 | second],
+        (first, None) => beginnings[first << 8],
+    }
 }
 
 /// Counts the places of a run nobody asks about.

@@ -35,6 +35,11 @@ pub(super) struct Rated {
 pub(super) fn select(mut rated: Vec<Rated>, limit: usize) -> (Vec<Rated>, bool) {
     rated.retain(|hit| hit.score.value > 0.0);
     order(&mut rated);
+    // What is far below the best is not shown, whatever else it is.
+    if let Some(best) = rated.first() {
+        let least = best.score.value * CUT;
+        rated.retain(|hit| hit.score.value >= least);
+    }
     let mut rated = merge_identical(rated);
     demote_copies(&mut rated);
     let Some(best) = rated.first() else { return (rated, false) };

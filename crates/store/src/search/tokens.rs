@@ -17,9 +17,9 @@ pub(super) enum Run<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    Word,
-    Cjk,
-    Other,
+    Other = 0,
+    Word = 1,
+    Cjk = 2,
 }
 
 fn is_mark(character: char) -> bool {
@@ -53,16 +53,39 @@ pub(super) fn runs(text: &str) -> Runs<'_> {
     Runs { text, at: 0 }
 }
 
+/// Beside the classes: the byte is part of a longer character.
+const BEYOND_ASCII: u8 = 3;
+
+/// Texts are mostly ASCII, and this is the innermost loop of indexing and searching alike.
+const CLASSES: [u8; 256] = {
+    let mut classes = [BEYOND_ASCII; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let word = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        classes[byte] = if word { Class::Word as u8 } else { Class::Other as u8 };
+        byte += 1;
+    }
+    classes
+};
+
 impl Runs<'_> {
-    /// The class of the character at a byte, and its length.
-    fn class_at(&self, at: usize) -> Option<(Class, usize)> {
-        let byte = *self.text.as_bytes().get(at)?;
-        if byte.is_ascii() {
-            let word = byte.is_ascii_alphanumeric() || byte == b'_';
-            return Some((if word { Class::Word } else { Class::Other }, 1));
+    /// Goes on from `at` while characters are of a class; answers where they end.
+    fn end_of(&self, class: Class, mut at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        while let Some(byte) = bytes.get(at) {
+            let found = CLASSES[usize::from(*byte)];
+            if found == class as u8 {
+                at += 1;
+            } else if found == BEYOND_ASCII
+                && let Some(character) = self.text.get(at..).and_then(|rest| rest.chars().next())
+                && class_of(character) == class
+            {
+                at += character.len_utf8();
+            } else {
+                break;
+            }
         }
-        let character = self.text.get(at..)?.chars().next()?;
-        Some((class_of(character), character.len_utf8()))
+        at
     }
 }
 
@@ -70,22 +93,15 @@ impl<'a> Iterator for Runs<'a> {
     type Item = (usize, Run<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (class, mut end) = loop {
-            let (class, length) = self.class_at(self.at)?;
-            if class != Class::Other {
-                break (class, self.at + length);
-            }
-            self.at += length;
-        };
-        let start = self.at;
-        while let Some((next, length)) = self.class_at(end)
-            && next == class
-        {
-            end += length;
+        let start = self.end_of(Class::Other, self.at);
+        let end = self.end_of(Class::Word, start);
+        if end > start {
+            self.at = end;
+            return Some((start, Run::Word(self.text.get(start..end)?)));
         }
+        let end = self.end_of(Class::Cjk, start);
         self.at = end;
-        let run = self.text.get(start..end)?;
-        Some((start, if class == Class::Cjk { Run::Cjk(run) } else { Run::Word(run) }))
+        if end > start { Some((start, Run::Cjk(self.text.get(start..end)?))) } else { None }
     }
 }
 
@@ -224,7 +240,7 @@ impl Cuts {
 }
 
 /// One ASCII word (lower case, capitalized, capitals) or number: by far the most pieces.
-fn is_plain(piece: &str) -> bool {
+pub(super) fn is_plain(piece: &str) -> bool {
     let bytes = piece.as_bytes();
     let Some((first, rest)) = bytes.split_first() else { return true };
     if first.is_ascii_digit() {
