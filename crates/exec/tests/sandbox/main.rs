@@ -1,0 +1,15 @@
+//! The promises of the box, one test each, as root and as an unprivileged user, each with its
+//! positive control. Where this machine cannot run one it is reported by name, and fails under
+//! `QUIETCONTEXT_TEST_REQUIRE=all`.
+#![cfg(target_os = "linux")]
+
+mod files;
+mod kernel;
+mod lab;
+mod ladder;
+mod limits;
+mod network;
+mod processes;
+mod protected;
+mod secrets;
+mod work;

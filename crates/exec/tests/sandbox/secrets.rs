@@ -1,0 +1,122 @@
+//! Secrets: the home is hidden, toolchains come back, configuration comes back clean.
+
+use crate::lab::{Lab, both};
+
+/// Files of the lab's home that nobody in the box may have.
+const STORES: &[&str] = &[
+    ".ssh/id_ed25519",
+    ".aws/credentials",
+    ".gnupg/private.key",
+    ".netrc",
+    ".git-credentials",
+    ".config/gh/hosts.yml",
+    ".cargo/credentials.toml",
+    ".docker/config.json",
+    ".bash_history",
+    ".local/share/quietcontext/store.db",
+];
+
+fn furnish(lab: &Lab) {
+    let home = lab.path("home");
+    let write = |name: &str, text: &str| {
+        let path = home.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    for store in STORES {
+        write(store, "SECRET");
+    }
+    write(".cargo/bin/tool", "#!/bin/sh\necho tool runs\n");
+    write(".cargo/config.toml", "[net]\nretry = 3\n[registries.r]\ntoken = \"SECRET\"\n");
+    write(".gitconfig", "[user]\n\tname = Someone\n[credential]\n\thelper = SECRET\n");
+    write(".npmrc", "registry=https://r.example/\n//r.example/:_authToken=SECRET\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(home.join(".cargo/bin/tool"), mode).unwrap();
+    lab.give_away();
+}
+
+both! {
+    /// Credential stores are not there, by no name.
+    fn credential_stores_are_not_there(lab) {
+        furnish(lab);
+        for store in STORES {
+            let path = lab.at(&format!("home/{store}"));
+            assert_eq!(lab.attempt(&["read", &path]), "refused 2", "{store}");
+            let target = lab.at("workspace/stolen");
+            for trick in ["link", "rename"] {
+                assert_eq!(lab.attempt(&[trick, &path, &target]), "refused 2", "{trick} {store}");
+            }
+            // A link to it leads nowhere.
+            let link = lab.at("workspace/way");
+            assert_eq!(lab.attempt(&["symlink", &path, &link]), "done");
+            assert_eq!(lab.attempt(&["read", &link]), "refused 2", "{store} by a link");
+            assert_eq!(lab.control(&["read", &link]), "done", "the control of {store}");
+            std::fs::remove_file(&link).unwrap();
+        }
+        let grep = lab.shell("grep -rsl SECRET / --include='*' --exclude-dir=proc --exclude-dir=sys \
+            --exclude-dir=usr --exclude-dir=work --exclude-dir=opt --exclude-dir=var; grep -rsl SECRET ~; exit 0");
+        assert_eq!(grep.good(), "");
+    }
+
+    /// Toolchains are there and run, and are never written.
+    fn toolchains_come_back_read_only(lab) {
+        furnish(lab);
+        let tool = lab.at("home/.cargo/bin/tool");
+        assert_eq!(lab.run(&[], &[&tool]).good(), "tool runs");
+        assert!(lab.attempt(&["append", &tool]).starts_with("refused"));
+        assert!(lab.attempt(&["mkdir", &lab.at("home/.cargo/bin/new")]).starts_with("refused"));
+        assert!(lab.attempt(&["chmod", &tool]).starts_with("refused"));
+        // Around them the home is private and writable.
+        assert_eq!(lab.attempt(&["mkdir", &lab.at("home/.cargo/new")]), "done");
+        assert!(!lab.path("home/.cargo/new").exists());
+        assert_eq!(lab.control(&["append", &tool]), "done");
+    }
+
+    /// Configuration comes back as a copy without credentials.
+    fn configuration_comes_back_clean(lab) {
+        furnish(lab);
+        let shown = lab.shell("cat ~/.gitconfig ~/.npmrc ~/.cargo/config.toml");
+        let shown = shown.good();
+        for kept in ["name = Someone", "registry=https://r.example/", "retry = 3"] {
+            assert!(shown.contains(kept), "{kept}: {shown}");
+        }
+        assert!(!shown.contains("SECRET"), "{shown}");
+        assert_eq!(lab.shell("git config user.name").good(), "Someone");
+        lab.shell("echo changed > ~/.gitconfig").good();
+        let real = std::fs::read_to_string(lab.path("home/.gitconfig")).unwrap();
+        assert!(real.contains("SECRET"), "the real one is untouched");
+    }
+
+    /// What the user hides is neither read nor run, also inside the workspace.
+    fn hidden_paths_are_out_of_view(lab) {
+        let (file, directory) = (lab.at("workspace/secret.txt"), lab.at("outside/private"));
+        std::fs::write(&file, "x").unwrap();
+        std::fs::create_dir(&directory).unwrap();
+        std::fs::write(lab.path("outside/private/key"), "x").unwrap();
+        lab.give_away();
+        let key = lab.at("outside/private/key");
+        let flags = ["--hidden", &file, "--hidden", &directory, "--hidden", "/usr/bin/env"];
+        assert!(lab.attempt_with(&flags, &["read", &file]).starts_with("refused"));
+        assert!(lab.attempt_with(&flags, &["read", &key]).starts_with("refused"));
+        assert!(lab.attempt_with(&flags, &["chmod", &file]).starts_with("refused"));
+        assert!(lab.attempt_with(&flags, &["rename", &file, "/tmp/x"]).starts_with("refused"));
+        let outcome = lab.run(&flags, &["/usr/bin/env"]);
+        assert!(outcome.failure().unwrap().starts_with("execute: /usr/bin/env"), "{outcome:?}");
+        for path in [&file, &key] {
+            assert_eq!(lab.attempt(&["read", path]), "done", "the control of {path}");
+        }
+        assert!(lab.run(&[], &["/usr/bin/env"]).status().success());
+    }
+
+    /// Files that only root may read, when the server is root.
+    fn secrets_of_the_system_are_out_of_view(lab) {
+        for path in ["/etc/shadow", "/etc/gshadow"] {
+            assert!(lab.attempt(&["read", path]).starts_with("refused"), "{path}");
+            if lab.is_root() {
+                assert_eq!(lab.control(&["read", path]), "done", "the control of {path}");
+            }
+        }
+        assert!(lab.attempt(&["list", "/root"]).starts_with("refused"));
+        assert_eq!(lab.attempt(&["read", "/etc/passwd"]), "done");
+    }
+}
