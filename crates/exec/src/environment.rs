@@ -5,8 +5,9 @@
 //! `NODE_OPTIONS`, `LD_PRELOAD`, `GIT_EXTERNAL_DIFF`, …). Only what is named here gets through.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use crate::project::ProjectTools;
 
 /// Names that pass, sorted. `PATH`, `PWD`, `TERM` and `TMPDIR` are not here: a run sets them.
 const PASSED: &[&str] = &[
@@ -175,54 +176,6 @@ fn passes(name: &OsStr) -> bool {
         || PASSED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// The tool directories that a project brings along.
-#[derive(Debug, Default)]
-pub(crate) struct ProjectTools {
-    directories: Vec<PathBuf>,
-    virtual_environment: Option<PathBuf>,
-}
-
-impl ProjectTools {
-    /// Looks for them in the root, and in the working directory when it is another one.
-    pub(crate) fn find(root: &Path, cwd: &Path) -> Self {
-        let mut found = Self::default();
-        let bases = if cwd == root { &[root][..] } else { &[cwd, root][..] };
-        for base in bases {
-            let environment = base.join(".venv");
-            let binaries = environment.join("bin");
-            if found.virtual_environment.is_none() && binaries.is_dir() {
-                found.virtual_environment = Some(environment);
-                found.directories.push(binaries);
-            }
-        }
-        for base in bases {
-            let binaries = base.join("node_modules/.bin");
-            if binaries.is_dir() {
-                found.directories.push(binaries);
-            }
-        }
-        found
-    }
-
-    /// The directories, best first.
-    pub(crate) fn directories(&self) -> &[PathBuf] {
-        &self.directories
-    }
-
-    fn path_before(&self, path: &OsStr) -> OsString {
-        let mut joined = Vec::new();
-        for directory in &self.directories {
-            // A colon cannot be written in a search path.
-            if !directory.as_os_str().as_bytes().contains(&b':') {
-                joined.extend_from_slice(directory.as_os_str().as_bytes());
-                joined.push(b':');
-            }
-        }
-        joined.extend_from_slice(path.as_bytes());
-        OsStr::from_bytes(&joined).to_owned()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,23 +271,5 @@ mod tests {
         assert_eq!(get("MINE"), Some("2"));
         assert_eq!(get("LANG"), Some("C.UTF-8"));
         assert_eq!(get("VIRTUAL_ENV"), None);
-    }
-
-    #[test]
-    fn project_tools_come_first_on_the_path() {
-        let root = tempfile::tempdir().unwrap();
-        let sub = root.path().join("sub");
-        std::fs::create_dir_all(root.path().join(".venv/bin")).unwrap();
-        std::fs::create_dir_all(root.path().join("node_modules/.bin")).unwrap();
-        std::fs::create_dir_all(sub.join("node_modules/.bin")).unwrap();
-        let project = ProjectTools::find(root.path(), &sub);
-        let path = project.path_before(OsStr::new("/usr/bin"));
-        let expected = format!(
-            "{0}/.venv/bin:{0}/sub/node_modules/.bin:{0}/node_modules/.bin:/usr/bin",
-            root.path().display()
-        );
-        assert_eq!(path.to_str().unwrap(), expected);
-        assert_eq!(project.virtual_environment, Some(root.path().join(".venv")));
-        assert!(ProjectTools::find(&sub, &sub).virtual_environment.is_none());
     }
 }

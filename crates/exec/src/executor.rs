@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::cancel::Cancel;
-use crate::environment::{Environment, ProjectTools};
+use crate::environment::Environment;
 use crate::error::ExecError;
 use crate::job::Job;
 use crate::language::{Candidate, Language, Needs};
+use crate::launch::{Launch, Supervisor};
+use crate::project::ProjectTools;
 use crate::request::{Run, RunRequest};
 use crate::run::Prepared;
 use crate::runtime::{self, Runtime};
@@ -92,6 +95,13 @@ impl Executor {
 }
 
 impl Shared {
+    /// Starts a command line. This is the seam for confinement: whatever way is chosen here, the
+    /// run gets a supervisor and follows it in the same manner.
+    #[expect(clippy::unused_self, reason = "the way will depend on the executor's profile")]
+    pub(crate) fn start(&self, launch: &Launch<'_>) -> io::Result<Box<dyn Supervisor>> {
+        launch.start_unconfined()
+    }
+
     /// The program that runs `language`; a project's own one counts first.
     pub(crate) fn runtime(
         &self,

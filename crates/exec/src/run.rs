@@ -1,23 +1,19 @@
 //! One run from request to result: stage, plan, compile where needed, start, follow, account.
 
-use std::fs::File;
-use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsFd as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::built;
 use crate::cancel::Cancel;
 use crate::capture::Capture;
-use crate::content::{self, Nul};
-use crate::environment::ProjectTools;
 use crate::error::ExecError;
 use crate::executor::Shared;
+use crate::input::{open_input, stage_content};
 use crate::language::Language;
-use crate::launch::{Launch, Launched, Step};
+use crate::launch::{Launch, Step, Supervisor};
 use crate::plan::{Build, Plan, Planning};
+use crate::project::ProjectTools;
 use crate::request::{Exit, Input, Program, Run, RunRequest, Streams};
 use crate::runtime;
 use crate::scratch::RunDirectory;
@@ -129,7 +125,7 @@ impl Prepared {
         request: &RunRequest,
         limits: Limits<'_>,
         capture: &mut Capture,
-        ending: &mut Option<Launched>,
+        ending: &mut Option<Box<dyn Supervisor>>,
     ) -> Result<Outcome, ExecError> {
         let context = Context { shared, request, limits, prepared: self };
         if let Some(build) = &self.plan.build
@@ -169,7 +165,7 @@ impl Context<'_> {
         &self,
         build: &Build,
         capture: &mut Capture,
-        ending: &mut Option<Launched>,
+        ending: &mut Option<Box<dyn Supervisor>>,
     ) -> Result<Option<Outcome>, ExecError> {
         let scratch = &self.shared.scratch;
         let key = built::key(build);
@@ -196,7 +192,7 @@ impl Context<'_> {
         command: &Command<'_>,
         input: &Input,
         capture: &mut Capture,
-        ending: &mut Option<Launched>,
+        ending: &mut Option<Box<dyn Supervisor>>,
     ) -> Result<Outcome, ExecError> {
         let stdin = open_input(input)?;
         let environment = self.shared.environment.for_run(
@@ -229,13 +225,16 @@ impl Context<'_> {
                 stdout: ends.stdout(),
                 stderr: ends.stderr(),
             };
-            // The seam: confinement rewrites the launch here, between description and start.
-            let mut launched = launch.start().map_err(|source| spawn("make a process", source))?;
+            let mut launched =
+                self.shared.start(&launch).map_err(|source| spawn("make a process", source))?;
             drop(ends);
-            let ended = watch(&mut launched, capture, self.limits);
-            if let Some(mut before) = ending.replace(launched) {
+            let ended = watch(launched.as_mut(), capture, self.limits);
+            if ended.is_ok()
+                && let Some(mut before) = ending.replace(launched)
+            {
                 before.reap();
             }
+            // A supervisor that could not be followed is stopped where it goes out of scope.
             match ended {
                 Ok(Ended::Ran { exit, left_behind }) => return Ok(Outcome { exit, left_behind }),
                 Ok(Ended::Failed { step: Step::Directory, .. }) => {
@@ -274,38 +273,6 @@ impl Shared {
         let run = prepared.run(self, &request, &Cancel::new(), Instant::now()).ok()?;
         let text = String::from_utf8_lossy(run.stdout.bytes()?).into_owned();
         runtime::parse_version(&text)
-    }
-}
-
-fn stage_content(
-    language: Language,
-    code: &str,
-    input: &Input,
-    stage: &Path,
-) -> Result<Option<PathBuf>, ExecError> {
-    let Input::File { file, .. } = input else { return Ok(None) };
-    if !language.mentions_content(code) {
-        return Ok(None);
-    }
-    let path = stage.join("content");
-    let nul = if language == Language::shell() { Nul::Refused } else { Nul::Allowed };
-    content::stage(file, &path, nul)?;
-    Ok(Some(path))
-}
-
-/// The standard input of a program: nothing, or the very file, from its first byte.
-fn open_input(input: &Input) -> Result<OwnedFd, ExecError> {
-    let failed = |source: io::Error| ExecError::Input { step: "open it", source };
-    match input {
-        Input::Empty => Ok(File::open("/dev/null").map_err(failed)?.into()),
-        Input::File { file, .. } => {
-            use std::os::fd::AsRawFd as _;
-            // Through the descriptor, so that it is the file that was checked; opened anew, so
-            // that it has an offset of its own.
-            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
-            openat(CWD, path, flags, Mode::empty()).map_err(|error| failed(error.into()))
-        }
     }
 }
 

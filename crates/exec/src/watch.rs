@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cancel::Cancel;
 use crate::capture::{Capture, Room};
-use crate::launch::{Launched, Received, Report, STOP_LIMIT, Step};
+use crate::launch::{Received, Report, STOP_LIMIT, Step, Supervisor};
 use crate::request::Exit;
 use crate::signal;
 
@@ -45,7 +45,7 @@ pub(crate) enum Ended {
 /// Follows the launched program until nothing of it is left but its supervisor, which is ending
 /// and remains to be reaped.
 pub(crate) fn watch(
-    launched: &mut Launched,
+    launched: &mut dyn Supervisor,
     capture: &mut Capture,
     limits: Limits<'_>,
 ) -> io::Result<Ended> {
@@ -108,7 +108,7 @@ struct Ready {
 
 /// Waits until something can be read, a limit is reached, or `until`.
 fn wait(
-    launched: &Launched,
+    launched: &dyn Supervisor,
     capture: &Capture,
     limits: Limits<'_>,
     until: Option<Instant>,

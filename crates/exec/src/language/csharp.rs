@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use super::mask::{Syntax, mask, words_at};
+use super::mask::{Syntax, mask};
+use super::words::words_at;
 use crate::error::ExecError;
 use crate::plan::{Build, CONTENT_VARIABLE, Plan, Planning};
 
@@ -33,15 +34,25 @@ pub(super) fn dotnet(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     planning.directory("main")?;
     let file = planning.write("main/program.csproj", project.as_bytes())?;
     planning.write("main/Program.cs", planning.code.as_bytes())?;
-    let mut environment = Vec::new();
+    // No build server stays behind, to be stopped.
+    let mut environment = vec![("MSBUILDDISABLENODEREUSE".into(), "1".into())];
     if let Some(content) = planning.content {
         let loader = format!("global using static QuietContextFile;\n{CONTENT_LOADER}");
         planning.write("main/FileContent.cs", loader.as_bytes())?;
         environment.push((CONTENT_VARIABLE.into(), content.into()));
     }
     let built = planning.stage.join("built");
-    let mut arguments: Vec<OsString> =
-        ["build", "--nologo", "-v", "quiet", "-clp:NoSummary", "-o"].map(Into::into).to_vec();
+    let mut arguments: Vec<OsString> = [
+        "build",
+        "--nologo",
+        "-v",
+        "quiet",
+        "-clp:NoSummary",
+        "-p:UseSharedCompilation=false",
+        "-o",
+    ]
+    .map(Into::into)
+    .to_vec();
     arguments.extend([built.clone().into(), file.into()]);
     let assembly = built.join("program.dll");
     Ok(Plan {

@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::mask::{Syntax, has_word, is_word, mask, words_at};
+use super::module_system::{Module, module_of};
+use super::words::has_word;
 use std::fmt::{self, Write as _};
 
 use crate::error::ExecError;
@@ -18,15 +19,6 @@ impl Add for String {
     fn add(&mut self, text: fmt::Arguments<'_>) {
         let _ = self.write_fmt(text);
     }
-}
-
-/// How a program's file must be named for its runtime to read it as what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Module {
-    /// `require`, `module.exports`, no `import` and no top-level `await`.
-    Common,
-    /// Anything that only an ECMAScript module may contain.
-    Standard,
 }
 
 pub(super) fn node(planning: &Planning<'_>) -> Result<Plan, ExecError> {
@@ -201,161 +193,9 @@ pub(super) fn quoted(path: &Path) -> String {
     out
 }
 
-/// Reads the module system off the program. When in doubt it is a standard module, where the
-/// loader can add what the older system has; the reverse cannot be mended.
-pub(super) fn module_of(code: &str) -> Module {
-    let text = mask(code, Syntax::JavaScript);
-    let next = |from: usize| {
-        text[from..].iter().copied().find(|byte| !byte.is_ascii_whitespace()).unwrap_or(0)
-    };
-    let member = |at: usize| text[..at].trim_ascii_end().last() == Some(&b'.');
-    for at in words_at(&text, b"import") {
-        if !member(at)
-            && !matches!(next(at + 6), b'(' | b':' | b'=' | b',' | b')' | b'}' | b';' | 0)
-        {
-            return Module::Standard;
-        }
-    }
-    for at in words_at(&text, b"export") {
-        if !member(at) && (matches!(next(at + 6), b'{' | b'*') || is_word(next(at + 6))) {
-            return Module::Standard;
-        }
-    }
-    if awaits_on_top(&text) { Module::Standard } else { Module::Common }
-}
-
-/// Whether an `await` stands outside every function.
-fn awaits_on_top(text: &[u8]) -> bool {
-    let awaits: Vec<usize> = words_at(text, b"await").collect();
-    if awaits.is_empty() {
-        return false;
-    }
-    // One entry per open bracket: whether it is a function's body. An arrow without braces is an
-    // entry of its own, closed by whatever ends its expression.
-    let mut open: Vec<Scope> = Vec::new();
-    for (at, &byte) in text.iter().enumerate() {
-        match byte {
-            b'{' if ends_with(text, at, b"=>") || opens_function(text, at) => {
-                open.push(Scope::Function);
-            }
-            b'{' | b'(' | b'[' => open.push(Scope::Plain),
-            b')' | b']' | b'}' => while open.pop() == Some(Scope::Arrow) {},
-            b',' | b';' | b'\n' => {
-                while open.last() == Some(&Scope::Arrow) {
-                    open.pop();
-                }
-            }
-            b'>' if at > 0 && text[at - 1] == b'=' => {
-                let body = text[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace());
-                if body != Some(&b'{') {
-                    open.push(Scope::Arrow);
-                }
-            }
-            b'a' if awaits.binary_search(&at).is_ok() => {
-                let member = text[..at].trim_ascii_end().last() == Some(&b'.');
-                if !member && !open.iter().any(|scope| *scope != Scope::Plain) {
-                    return true;
-                }
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    Plain,
-    Function,
-    Arrow,
-}
-
-fn ends_with(text: &[u8], at: usize, what: &[u8]) -> bool {
-    text[..at].trim_ascii_end().ends_with(what)
-}
-
-/// Whether the brace at `at` opens a function: after a parameter list (and perhaps a return type)
-/// that no control keyword stands before.
-fn opens_function(text: &[u8], at: usize) -> bool {
-    let before = text[..at].trim_ascii_end();
-    let Some(close) = before.iter().rposition(|&byte| byte == b')') else { return false };
-    let between = before[close + 1..].trim_ascii();
-    let is_type = between.first() == Some(&b':')
-        && between.iter().all(|&byte| is_word(byte) || b":<>[]|&., ".contains(&byte));
-    if !between.is_empty() && !is_type {
-        return false;
-    }
-    let mut depth = 0usize;
-    for start in (0..=close).rev() {
-        match before[start] {
-            b')' => depth += 1,
-            b'(' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            let head = before[..start].trim_ascii_end();
-            let word = head.iter().rposition(|&byte| !is_word(byte)).map_or(0, |at| at + 1);
-            return !matches!(
-                &head[word..],
-                b"if" | b"for" | b"while" | b"switch" | b"catch" | b"with" | b"await"
-            );
-        }
-    }
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_module_system_is_read_off_the_code() {
-        for code in [
-            "import fs from 'fs'",
-            "import {a} from 'b'",
-            "import 'x'",
-            "import * as a from 'b'",
-            "export const a = 1",
-            "export { a }",
-            "export default 1",
-            "import.meta.url",
-            "const a = require('a'); await a()",
-            "for await (const x of y) {}",
-            "if (a) { await b() }",
-            "for (const x of y) { await x }",
-            "try { await a } catch (e) {}",
-            "const f = async () => await g()\nawait f()",
-            "const a = { b: await c() }",
-            "console.log(await Promise.all([1].map(async (x) => { await x })))",
-            "#!/usr/bin/env node\nimport a from 'a'",
-            "import type { A } from './a'",
-            "`${await x}`",
-            "class A { m() { await1 } }\nawait 1",
-        ] {
-            assert_eq!(module_of(code), Module::Standard, "{code}");
-        }
-        for code in [
-            "const fs = require('fs')",
-            "console.log(1)",
-            "import('x').then(f)",
-            "// import a",
-            "'import a from b'",
-            "async function f() { await g() } f()",
-            "a.import; a.export = 1",
-            "(async () => { await f() })()",
-            "[1].map(async (x) => await f(x))",
-            "({ import: 1 })",
-            "const f = async function () { for (const a of b) { await a } }",
-            "class A { async m() { if (x) { await y } } }",
-            "o.await",
-            "`import x from y`",
-            "async function f(): Promise<void> { await g() }",
-            "module.exports = { export: 1 }",
-            "",
-        ] {
-            assert_eq!(module_of(code), Module::Common, "{code}");
-        }
-    }
 
     #[test]
     fn paths_are_quoted() {

@@ -7,12 +7,14 @@ mod csharp;
 mod go;
 mod javascript;
 mod mask;
+mod module_system;
 mod python;
 mod rust;
 mod scripts;
 mod shell;
 mod table;
 mod typescript;
+mod words;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -112,7 +114,7 @@ impl Language {
 
     /// Whether the program's text names its file's content.
     pub(crate) fn mentions_content(self, code: &str) -> bool {
-        self.0.content_names.iter().any(|name| mask::has_word(code, name))
+        self.0.content_names.iter().any(|name| words::has_word(code, name))
     }
 }
 

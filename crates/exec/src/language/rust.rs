@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use super::mask::{Syntax, is_word, mask, words_at};
+use super::mask::{Syntax, mask};
+use super::words::{is_word, words_at};
 use crate::error::ExecError;
 use crate::plan::{Build, Plan, Planning};
 

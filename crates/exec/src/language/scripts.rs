@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use super::mask::starts_with_php_tag;
+use super::words::starts_with_php_tag;
 use crate::error::ExecError;
 use crate::plan::{CONTENT_VARIABLE, Plan, Planning};
 

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 
-use super::javascript::{Module, bun_with, deno_with, link_modules, module_of, node_loader};
+use super::javascript::{bun_with, deno_with, link_modules, node_loader};
+use super::module_system::{Module, module_of};
 use crate::error::ExecError;
 use crate::plan::{Plan, Planning};
 

@@ -1,7 +1,8 @@
 //! Starting one command line under a supervisor, and stopping it: the crate's only way to a process.
 //!
-//! A [`Launch`] is a plain description. The unconfined way to carry it out is [`Launch::start`];
-//! confinement is a rewriting of the description before that ([`crate::executor`] has the seam).
+//! A [`Launch`] is a plain description, and a [`Supervisor`] is what watches over the program once
+//! it was started. [`Launch::start_unconfined`] is one way from the first to the second, and
+//! [`crate::executor::Shared::start`] is the one place that chooses the way.
 //!
 //! # Who watches whom
 //!
@@ -19,12 +20,15 @@ mod prepare;
 mod process;
 mod report;
 mod sweep;
+mod tree;
 
 use std::ffi::OsString;
+use std::fmt;
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
 
-pub(crate) use process::{Launched, Received, STOP_LIMIT};
+pub(crate) use process::STOP_LIMIT;
 pub(crate) use report::{Report, Step};
 
 /// How long the supervisor waits for leftovers to end by themselves once the main process has
@@ -48,4 +52,35 @@ pub(crate) struct Launch<'a> {
     pub(crate) stdout: BorrowedFd<'a>,
     /// Standard error.
     pub(crate) stderr: BorrowedFd<'a>,
+}
+
+/// What watches over a started program and ends with it. Dropping one that was not reaped stops
+/// the program with everything below it.
+pub(crate) trait Supervisor: fmt::Debug {
+    /// Readable once the report is there, or will never come.
+    fn report_fd(&self) -> BorrowedFd<'_>;
+
+    /// The report, when it has arrived.
+    fn try_report(&mut self) -> io::Result<Received>;
+
+    /// Tells it to stop everything and to report; returns at once.
+    fn stop(&self);
+
+    /// Ends it by force, with what can be found of the program, because it took too long to stop.
+    fn kill(&self);
+
+    /// Collects it when it has reported or was killed. Returns its wait status.
+    fn reap(&mut self) -> Option<i32>;
+}
+
+/// What has come from a supervisor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Received {
+    /// Nothing yet.
+    Nothing,
+    /// The report.
+    Report(Report),
+    /// It ended without a report, which takes somebody else's SIGKILL; what it could not stop any
+    /// more has been stopped as far as it can be found.
+    End,
 }

@@ -12,52 +12,38 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_
 
 use super::prepare::Prepared;
 use super::report::{REPORT_BYTES, Report};
-use super::{Launch, child, sweep};
+use super::{Launch, Received, Supervisor, child, sweep};
 
 /// How long a supervisor may take to stop its tree before it is killed itself. Cancelling promises
 /// two seconds in all.
 pub(crate) const STOP_LIMIT: Duration = Duration::from_millis(1500);
 
-/// A supervisor that runs and has not been reaped.
+/// A supervisor that is a fork of this process.
 #[derive(Debug)]
-pub(crate) struct Launched {
+pub(crate) struct Forked {
     supervisor: Pid,
     report: OwnedFd,
     reaped: bool,
 }
 
-/// What has come through the report pipe.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Received {
-    /// Nothing yet.
-    Nothing,
-    /// The report.
-    Report(Report),
-    /// The supervisor ended without a report, which takes somebody else's SIGKILL; what it could
-    /// not stop any more has been stopped as far as it can be found.
-    End,
-}
-
 impl Launch<'_> {
     /// Starts the program under a supervisor. A program that cannot be executed is not an error
     /// here: the supervisor reports it.
-    pub(crate) fn start(&self) -> io::Result<Launched> {
+    pub(crate) fn start_unconfined(&self) -> io::Result<Box<dyn Supervisor>> {
         let (report, child_end) = pipe_with(PipeFlags::CLOEXEC)?;
         rustix::fs::fcntl_setfl(&report, OFlags::NONBLOCK)?;
         let prepared = Prepared::new(self, child_end.as_fd())?;
         let supervisor = fork_supervisor(&prepared)?;
-        Ok(Launched { supervisor, report, reaped: false })
+        Ok(Box::new(Forked { supervisor, report, reaped: false }))
     }
 }
 
-impl Launched {
-    /// Readable once the report is there, or the supervisor is gone without one.
-    pub(crate) fn report_fd(&self) -> BorrowedFd<'_> {
+impl Supervisor for Forked {
+    fn report_fd(&self) -> BorrowedFd<'_> {
         self.report.as_fd()
     }
 
-    /// The report, when it has arrived.
-    pub(crate) fn try_report(&mut self) -> io::Result<Received> {
+    fn try_report(&mut self) -> io::Result<Received> {
         let mut bytes = [0; REPORT_BYTES];
         match rustix::io::read(&self.report, &mut bytes) {
             Ok(REPORT_BYTES) => Ok(Report::decode(&bytes).map_or(Received::End, Received::Report)),
@@ -70,21 +56,18 @@ impl Launched {
         }
     }
 
-    /// Tells the supervisor to stop everything; returns at once. A supervisor that the program has
-    /// halted is continued first.
-    pub(crate) fn stop(&self) {
+    /// A supervisor that the program has halted is continued as well.
+    fn stop(&self) {
         self.signal(Signal::TERM);
         self.signal(Signal::CONT);
     }
 
-    /// Kills a supervisor that did not stop its tree in time, and what can be found of the tree.
-    pub(crate) fn kill(&self) {
+    fn kill(&self) {
         self.signal(Signal::KILL);
         sweep::kill_session(self.supervisor);
     }
 
-    /// Collects the supervisor, which is ending. Returns its wait status.
-    pub(crate) fn reap(&mut self) -> Option<i32> {
+    fn reap(&mut self) -> Option<i32> {
         if self.reaped {
             return None;
         }
@@ -98,7 +81,9 @@ impl Launched {
             }
         }
     }
+}
 
+impl Forked {
     fn signal(&self, signal: Signal) {
         // Not reaped, so the number is still this process's own.
         if !self.reaped {
@@ -107,7 +92,7 @@ impl Launched {
     }
 }
 
-impl Drop for Launched {
+impl Drop for Forked {
     /// Only reached un-reaped when the run failed half way: nothing may be left running.
     fn drop(&mut self) {
         if self.reaped {

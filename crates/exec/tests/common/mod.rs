@@ -1,6 +1,8 @@
 //! What the tests share: an executor in a temporary directory, and waiting for conditions.
 #![expect(dead_code, reason = "each test binary uses its own part")]
 
+pub(crate) mod languages;
+
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
