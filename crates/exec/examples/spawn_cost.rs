@@ -73,7 +73,7 @@ fn run(
         cwd: root.clone(),
         root,
         input: Input::Empty,
-        deadline: Some(Instant::now() + Duration::from_secs(60)),
+        deadline: Some(Instant::now() + Duration::from_secs(50)),
         streams: Streams::Separate,
     };
     let run = executor.run(&request, &Cancel::new())?;

@@ -232,6 +232,15 @@ fn everything_ends_with_a_server_that_is_killed() {
 
 #[test]
 fn no_zombie_and_no_descriptor_is_left() {
+    const NAME: &str = "no_zombie_and_no_descriptor_is_left";
+    const VARIABLE: &str = "EXEC_TEST_LEFT";
+    if std::env::var_os(VARIABLE).is_none() {
+        // In a process of its own, where no other test opens anything.
+        let output = helper(NAME, VARIABLE, "1").output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
+        return;
+    }
     let bench = Bench::new();
     bench.shell("true");
     let count = || std::fs::read_dir("/proc/self/fd").unwrap().count();

@@ -14,7 +14,7 @@ use quietcontext_exec::{
 };
 
 /// Long enough for a loaded machine; nothing waits so long when all is well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(50);
 
 /// A workspace, a scratch directory and an executor over both.
 pub(crate) struct Bench {
