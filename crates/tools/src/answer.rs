@@ -55,10 +55,8 @@ impl Draft {
 
     fn len_with(&self, text: &str) -> usize {
         let mut length = self.head.len() + self.body.len() + text.len();
-        if !self.head.is_empty()
-            && !self.head.ends_with('\n')
-            && !(self.body.is_empty() && text.is_empty())
-        {
+        let body = !self.body.is_empty() || !text.is_empty();
+        if body && !self.head.is_empty() && !self.head.ends_with('\n') {
             length += 1;
         }
         let ends_open = if text.is_empty() { &self.body } else { text }.ends_with('\n');

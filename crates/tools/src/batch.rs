@@ -163,7 +163,7 @@ impl Entry {
         match &self.outcome {
             Outcome::NotStarted => parts.push("not started: the deadline had passed".to_owned()),
             Outcome::NotRun(error) => {
-                parts.push(format!("not run: {}", one_line(&error.to_string())))
+                parts.push(format!("not run: {}", one_line(&error.to_string())));
             }
             Outcome::Ran { run, stored, .. } => {
                 parts.push(document::outcome(run, timeout));

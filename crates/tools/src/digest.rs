@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 
 use quietcontext_store::{ChunkId, Observer};
 
-use crate::budget::clip;
+use crate::budget::{clip, cut};
 use crate::render::grouped;
 use crate::salient::{Class, Salience};
 
 /// Longest line of a digest, in bytes.
 const LINE_BYTES: usize = 240;
+/// Longest line that is kept; what is shown is cut again, with a mark.
+const KEPT_BYTES: usize = LINE_BYTES * 2;
 /// Telling lines kept of one class from the front and from the back of the output.
 const KEPT: usize = 24;
 
@@ -127,28 +129,34 @@ impl Observer for Gathered {
         }
         self.current = number;
         self.lines += 1;
-        let bounded = || clip(text, LINE_BYTES * 2);
         if self.head_bytes < self.keep {
             self.head_bytes += text.len().min(LINE_BYTES) + 1;
-            self.head.push((number, bounded()));
+            self.head.push((number, clip(text, KEPT_BYTES)));
         }
-        let kept = bounded();
-        self.tail_bytes += kept.len().min(LINE_BYTES) + 1;
-        self.tail.push_back((number, kept));
-        while self.tail_bytes > self.keep
-            && let Some((_, oldest)) = self.tail.front()
-            && self.tail.len() > 1
-        {
-            self.tail_bytes -= oldest.len().min(LINE_BYTES) + 1;
-            self.tail.pop_front();
-        }
+        self.push_tail(number, text);
         if let Some(class) = self.salience.class(text) {
-            self.tell(Telling { number, class, text: bounded() });
+            self.tell(Telling { number, class, text: clip(text, KEPT_BYTES) });
         }
     }
 }
 
 impl Gathered {
+    /// Keeps the last lines; the buffer of the line that goes is used for the one that comes, so that
+    /// ten million lines cost no allocation each.
+    fn push_tail(&mut self, number: u64, text: &str) {
+        let mut line = String::new();
+        while self.tail_bytes > self.keep
+            && let Some((_, oldest)) = self.tail.pop_front()
+        {
+            self.tail_bytes -= oldest.len().min(LINE_BYTES) + 1;
+            line = oldest;
+        }
+        line.clear();
+        line.push_str(cut(text, KEPT_BYTES));
+        self.tail_bytes += line.len().min(LINE_BYTES) + 1;
+        self.tail.push_back((number, line));
+    }
+
     fn tell(&mut self, telling: Telling) {
         let same = self.first.iter().filter(|known| known.class == telling.class).count();
         if same < KEPT {

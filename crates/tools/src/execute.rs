@@ -205,7 +205,7 @@ impl Answering {
             let store = &context.root.store;
             let chunk = |line| store.chunk_of_line(receipt.document, line).ok().flatten();
             let text = seen.render(draft.room(), chunk);
-            draft.exact(&text);
+            draft.line(text.trim_end_matches('\n'));
         }
         draft.finish()
     }

@@ -185,9 +185,9 @@ fn directory(
     let start = base.join(relative);
     let labels = Labels { source: args.source.as_deref(), root: &context.root.path, start: &start };
     let known = known(context, &labels).map_err(not_indexed)?;
-    let mut writer = context.root.store.writer().map_err(not_indexed)?;
+    let writer = context.root.store.writer().map_err(not_indexed)?;
+    let mut run = Run { context, base, writer, tally: Tally::default() };
     let mut walk = Walk::new(base, relative, &filters);
-    let mut tally = Tally::default();
     let mut unseen: HashMap<String, KnownFile> =
         known.into_iter().map(|file| (file.label.clone(), file)).collect();
     let mut late = false;
@@ -199,23 +199,23 @@ fn directory(
             late = true;
             break;
         }
-        let label = labels.of(&found);
+        let label = labels.of_path(&found.path);
         let before = unseen.remove(&label);
-        let outcome = one(&mut writer, context, base, &found, &label, before.as_ref(), &mut tally);
-        if let Some(reason) = outcome.map_err(not_indexed)? {
+        if let Some(reason) = run.file(&found, &label, before.as_ref()).map_err(not_indexed)? {
             walk.pass_over(reason);
         }
-        if tally.files.is_multiple_of(100) {
-            context.progress(tally.files as f64, None, "indexed");
+        if run.tally.files.is_multiple_of(100) {
+            context.progress(run.tally.files as f64, None, "indexed");
         }
     }
     let skipped = walk.finish();
+    let Run { mut writer, mut tally, .. } = run;
     for (label, file) in unseen {
-        if !late
-            && filters.would_visit(&start, &context.root.path.join(&file.path))
-            && std::fs::symlink_metadata(context.root.path.join(&file.path)).is_err()
-            && writer.forget(&label).map_err(not_indexed)?
-        {
+        let path = context.root.path.join(&file.path);
+        let deleted = !late
+            && filters.would_visit(&start, &path)
+            && std::fs::symlink_metadata(&path).is_err();
+        if deleted && writer.forget(&label).map_err(not_indexed)? {
             tally.removed += 1;
         }
     }
@@ -245,10 +245,6 @@ struct Labels<'a> {
 }
 
 impl Labels<'_> {
-    fn of(&self, found: &Found) -> String {
-        self.of_path(&found.path)
-    }
-
     fn of_path(&self, path: &Path) -> String {
         match self.source {
             None => shown(self.root, path),
@@ -260,52 +256,59 @@ impl Labels<'_> {
     }
 }
 
-/// Indexes one file of a directory; answers why it was skipped, if it was.
-fn one(
-    writer: &mut Writer,
-    context: &Context,
-    base: &Path,
-    found: &Found,
-    label: &str,
-    before: Option<&KnownFile>,
-    tally: &mut Tally,
-) -> Result<Option<Reason>, StoreError> {
-    if before.is_some_and(|before| before.stamp == found.stamp) {
-        tally.files += 1;
-        tally.unchanged += 1;
-        return Ok(None);
-    }
-    let relative = found.path.strip_prefix(base).unwrap_or(&found.path);
-    let Some(mut opened) = reopen(base, relative) else { return Ok(Some(Reason::Unreadable)) };
-    if let Some(reason) = unwanted_content(&mut opened) {
-        return Ok(Some(reason));
-    }
-    let path = shown(&context.root.path, &opened.path);
-    let stamp = opened.stamp;
-    let Ok(mut text) = Text::of(&mut opened) else { return Ok(Some(Reason::Unreadable)) };
-    let document = document(label, &path, stamp, text.name());
-    let receipt = match writer.add(document, text.reader(), None) {
-        Ok(receipt) => receipt,
-        Err(StoreError::Source(error)) => {
-            tracing::debug!(%error, "a file was not read");
-            return Ok(Some(Reason::Unreadable));
+/// One run over a directory.
+struct Run<'a> {
+    context: &'a Context,
+    base: &'a Path,
+    writer: Writer,
+    tally: Tally,
+}
+
+impl Run<'_> {
+    /// Indexes one file; answers why it was skipped, if it was.
+    fn file(
+        &mut self,
+        found: &Found,
+        label: &str,
+        before: Option<&KnownFile>,
+    ) -> Result<Option<Reason>, StoreError> {
+        if before.is_some_and(|before| before.stamp == found.stamp) {
+            self.tally.files += 1;
+            self.tally.unchanged += 1;
+            return Ok(None);
         }
-        Err(error) => return Err(error),
-    };
-    tally.files += 1;
-    if receipt.status == Status::Unchanged {
-        writer.restamp(label, stamp)?;
-        tally.unchanged += 1;
-        return Ok(None);
+        let relative = found.path.strip_prefix(self.base).unwrap_or(&found.path);
+        let Some(mut opened) = reopen(self.base, relative) else {
+            return Ok(Some(Reason::Unreadable));
+        };
+        if let Some(reason) = unwanted_content(&mut opened) {
+            return Ok(Some(reason));
+        }
+        let path = shown(&self.context.root.path, &opened.path);
+        let stamp = opened.stamp;
+        let Ok(mut text) = Text::of(&mut opened) else { return Ok(Some(Reason::Unreadable)) };
+        let document = document(label, &path, stamp, text.name());
+        let receipt = match self.writer.add(document, text.reader(), None) {
+            Ok(receipt) => receipt,
+            Err(StoreError::Source(error)) => {
+                tracing::debug!(%error, "a file was not read");
+                return Ok(Some(Reason::Unreadable));
+            }
+            Err(error) => return Err(error),
+        };
+        self.tally.files += 1;
+        if receipt.status == Status::Unchanged {
+            self.writer.restamp(label, stamp)?;
+            self.tally.unchanged += 1;
+            return Ok(None);
+        }
+        self.tally.sections += receipt.chunks;
+        self.tally.bytes += receipt.bytes;
+        let counter =
+            if before.is_some() { &mut self.tally.replaced } else { &mut self.tally.added };
+        *counter += 1;
+        Ok(None)
     }
-    tally.sections += receipt.chunks;
-    tally.bytes += receipt.bytes;
-    if before.is_some() {
-        tally.replaced += 1
-    } else {
-        tally.added += 1
-    }
-    Ok(None)
 }
 
 fn directory_answer(context: &Context, tally: &Tally, skipped: &Skipped, late: bool) -> Answer {

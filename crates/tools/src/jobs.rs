@@ -157,7 +157,7 @@ fn pump(entry: &Entry, mut growing: Growing) {
             break;
         }
     }
-    while !entry.job.wait(Duration::from_secs(3_600)) {}
+    while !entry.job.wait(Duration::from_hours(1)) {}
     let outcome = entry.words();
     let finished = growing.finish(&outcome);
     entry.state(|state| {

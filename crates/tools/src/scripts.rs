@@ -30,7 +30,8 @@ impl Fingerprint {
     }
 
     fn hex(&self, digits: usize) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>()[..digits].to_owned()
+        let nibbles = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        nibbles.take(digits).filter_map(|nibble| char::from_digit(nibble.into(), 16)).collect()
     }
 }
 

@@ -81,6 +81,7 @@ impl Tool {
 
 /// A tool as it is published.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "the protocol's four hints")]
 pub struct ToolSpec {
     /// The name.
     pub name: &'static str,

@@ -1,0 +1,231 @@
+//! Questions: every query gets its line, every passage is shown once, previews go first when room is short.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use quietcontext_store::{
+    ChunkId, Found, Hit, Label, NewDocument, Origin, Query, Scope, StoreError, Verdict,
+};
+
+use crate::answer::Draft;
+use crate::args::search::QueryArgs;
+use crate::budget::{ByteBudget, cut_at_line};
+use crate::call::Answer;
+use crate::error::ToolError;
+use crate::freshness::{self, Freshness};
+use crate::limits;
+use crate::render::{one_line, place};
+use crate::toolbox::Context;
+
+/// The answer to one query, not yet fitted into the room there is.
+struct Block {
+    lines: Vec<String>,
+    /// Previews by the index of the line they follow.
+    previews: Vec<(usize, String)>,
+}
+
+/// Answers every query with its line and its results.
+pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, ToolError> {
+    let scope = match &args.source {
+        Some(source) => Scope::Source(source),
+        None => Scope::All,
+    };
+    let mut shown = Shown::default();
+    let mut blocks = Vec::new();
+    for text in &args.queries {
+        context.check_cancelled()?;
+        let query = Query {
+            text,
+            limit: args.limit,
+            scope,
+            kind: args.kind,
+            deadline: Some(context.deadline),
+        };
+        let found = fresh(context, &query)?;
+        blocks.push(block(context, text, &found, &mut shown, args.preview));
+    }
+    Ok(fit(context, &blocks, args.max_bytes))
+}
+
+/// Chunks that the answer has shown, so that each is shown once.
+#[derive(Default)]
+pub(crate) struct Shown(HashSet<ChunkId>);
+
+/// A hit and what the disk says of its file.
+pub(crate) struct Checked {
+    pub hit: Hit,
+    pub freshness: Freshness,
+}
+
+/// Results with the state of their files, and the engine's verdict.
+pub(crate) struct Results {
+    pub checked: Vec<Checked>,
+    pub verdict: Verdict,
+    pub incomplete: Option<String>,
+}
+
+/// Searches; where a file behind a hit has changed, it is indexed again and the search repeated.
+pub(crate) fn fresh(context: &Context, query: &Query<'_>) -> Result<Results, ToolError> {
+    let find = || context.root.store.search(query).map_err(could_not_search);
+    let mut found: Found = find()?;
+    if freshness::refresh(context, &found.hits) {
+        found = find()?;
+    }
+    let check = |hit: Hit| Checked { freshness: freshness::of(context, &hit), hit };
+    let checked = found.hits.into_iter().map(check).collect();
+    Ok(Results { checked, verdict: found.verdict, incomplete: found.incomplete })
+}
+
+fn could_not_search(error: StoreError) -> ToolError {
+    tracing::warn!(?error, "search failed");
+    ToolError::Failed(format!("could not search: {error}"))
+}
+
+fn block(
+    context: &Context,
+    text: &str,
+    found: &Results,
+    shown: &mut Shown,
+    preview: bool,
+) -> Block {
+    let mut block = Block { lines: vec![query_line(text)], previews: Vec::new() };
+    block.lines.extend(verdict_line(found, context));
+    let mut seen = Vec::new();
+    for Checked { hit, freshness } in &found.checked {
+        if !shown.0.insert(hit.chunk) {
+            seen.push(format!("r:{}", hit.chunk));
+            continue;
+        }
+        let (mut line, snippet) = hit_lines(hit, &context.root.path);
+        line.push_str(freshness.mark());
+        block.lines.push(line);
+        if preview {
+            block.previews.push((block.lines.len() - 1, snippet));
+        }
+    }
+    if !seen.is_empty() {
+        block.lines.push(format!("see {}", seen.join(" ")));
+    }
+    block
+}
+
+/// `query: …`, cut at 80 characters: the only thing submitted that is said again.
+pub(crate) fn query_line(text: &str) -> String {
+    let line = one_line(text);
+    let kept: String = line.chars().take(limits::QUERY_CHARS).collect();
+    let ellipsis = if kept.len() < line.len() { "…" } else { "" };
+    format!("query: {kept}{ellipsis}")
+}
+
+/// What the engine says of the results as a whole; nothing when they are good and complete.
+pub(crate) fn verdict_line(found: &Results, _context: &Context) -> Option<String> {
+    let verdict = match found.verdict {
+        Verdict::Good => None,
+        Verdict::Weak => Some("no good match"),
+        Verdict::NoMatch => Some("no match"),
+        Verdict::NothingToSearch => Some("nothing to search for"),
+    };
+    match (&found.incomplete, verdict) {
+        (Some(what), Some(verdict)) => Some(format!("{verdict}; not searched: {}", one_line(what))),
+        (Some(what), None) => Some(format!("not searched: {}", one_line(what))),
+        (None, verdict) => verdict.map(str::to_owned),
+    }
+}
+
+/// The result line of a hit, and its preview: at most 600 characters, ended by a line end.
+pub(crate) fn hit_lines(hit: &Hit, _root: &Path) -> (String, String) {
+    let place = place(&hit.title, &hit.source, hit.lines, &hit.also);
+    let preview: String = hit.snippet.chars().take(limits::PREVIEW_CHARS).collect();
+    (format!("[r:{}] {place}", hit.chunk), preview)
+}
+
+/// Puts the blocks into the budget: every query gets its line, previews go first when room is short.
+fn fit(context: &Context, blocks: &[Block], max_bytes: usize) -> Answer {
+    let budget = ByteBudget::new(max_bytes);
+    // The least a query needs: its line and one more.
+    let least =
+        |block: &Block| -> usize { block.lines.iter().take(2).map(|line| line.len() + 1).sum() };
+    let needed: usize = blocks.iter().map(least).sum();
+    if needed > budget.bytes() {
+        return overflowing(context, blocks, budget);
+    }
+    let mut draft = Draft::new(budget);
+    let mut reserved = needed;
+    for block in blocks {
+        reserved -= least(block);
+        push(&mut draft, block, reserved);
+    }
+    draft.finish()
+}
+
+/// Adds one block, leaving `reserved` bytes for the blocks behind it.
+fn push(draft: &mut Draft, block: &Block, reserved: usize) {
+    let later: usize = block.lines.iter().map(|line| line.len() + 1).sum();
+    let mut lines_left = later;
+    let mut left_out = 0;
+    for (index, line) in block.lines.iter().enumerate() {
+        lines_left -= line.len() + 1;
+        let spare = draft.room().saturating_sub(reserved);
+        if index >= 2 && line.len() > spare.saturating_sub(24) {
+            left_out += 1;
+            continue;
+        }
+        draft.line(line);
+        let preview = block.previews.iter().find(|(at, _)| *at == index);
+        if let Some((_, preview)) = preview {
+            let spare = draft.room().saturating_sub(reserved + lines_left + 24);
+            let text = preview.trim_end_matches('\n');
+            let text = if text.len() <= spare {
+                text
+            } else {
+                cut_at_line(text, spare).trim_end_matches('\n')
+            };
+            // A few bytes of a preview help nobody.
+            if text.len() >= 40 || text.len() == preview.trim_end_matches('\n').len() {
+                draft.line(text);
+            }
+        }
+    }
+    if left_out > 0 {
+        draft.line(&format!("+{left_out} more results"));
+    }
+}
+
+/// More queries than the answer has lines for: the list is stored and the answer leads to it.
+fn overflowing(context: &Context, blocks: &[Block], budget: ByteBudget) -> Answer {
+    let mut list = String::new();
+    for line in blocks.iter().flat_map(|block| &block.lines) {
+        list.push_str(line);
+        list.push('\n');
+    }
+    let mut draft = Draft::new(budget);
+    let lines: Vec<&str> = list.lines().collect();
+    stored_list(context, &mut draft, "search", &format!("{} queries", blocks.len()), &list);
+    for line in lines {
+        if !draft.line(line) {
+            break;
+        }
+    }
+    draft.finish()
+}
+
+/// Stores the lines of a long answer as a document, and puts totals and its reference into the head.
+pub(crate) fn stored_list(
+    context: &Context,
+    draft: &mut Draft,
+    family: &str,
+    totals: &str,
+    list: &str,
+) {
+    let document = NewDocument::new(Label::Numbered { family }, Origin::Run);
+    let line = match context.root.store.add(document, &mut list.as_bytes(), None) {
+        Ok(receipt) => {
+            let range = receipt.range.map(crate::render::range).unwrap_or_default();
+            format!("[{totals} · all lines as {} · {range}]", receipt.label)
+        }
+        Err(error) => {
+            format!("[{totals} · {}]", crate::execute::not_stored(&error).trim_matches(['[', ']']))
+        }
+    };
+    draft.head(&line);
+}

@@ -1,0 +1,146 @@
+//! SPEC §8: questions.
+
+use serde_json::json;
+
+use crate::support::Workspace;
+
+#[test]
+fn default_search_omits_content_and_preview_restores_bounded_snippets() {
+    let w = Workspace::new();
+    let filler = "Some words of no interest at all stand here. ".repeat(30);
+    w.write(
+        "notes.md",
+        format!("# Notes\n\n## Zebra\n\nThe crimson lighthouse stands. {filler}\n"),
+    );
+    w.ok("index", json!({"path": "notes.md"}));
+    let plain = w.ok("search", json!({"queries": ["crimson lighthouse"]}));
+    assert!(plain.starts_with("query: crimson lighthouse\n[r:"), "{plain}");
+    assert!(plain.contains("Notes > Zebra (notes.md:L") && !plain.contains("stands"), "{plain}");
+    let preview = w.ok("search", json!({"queries": ["crimson lighthouse"], "preview": true}));
+    assert!(preview.contains("The crimson lighthouse stands."), "{preview}");
+    let shown: usize = preview.lines().skip(2).map(|line| line.chars().count()).sum();
+    assert!(shown <= 600, "{shown}");
+}
+
+#[test]
+fn a_passage_is_shown_once_and_every_query_gets_its_line() {
+    let w = Workspace::new();
+    w.ok("index", json!({"content": "only one passage with walrus and tusk", "source": "one"}));
+    let text = w.ok(
+        "search",
+        json!({"queries": ["walrus", "tusk", "no-such-word-anywhere"], "preview": true}),
+    );
+    assert_eq!(text.matches("only one passage").count(), 1, "{text}");
+    assert!(text.contains("query: tusk\nsee r:"), "{text}");
+    assert!(text.contains("query: no-such-word-anywhere\nno match"), "{text}");
+}
+
+/// F-025: no query raises an engine error.
+#[test]
+fn any_string_is_a_legal_query() {
+    let w = Workspace::new();
+    w.ok("index", json!({"source": "d", "content": "The multi-agent loop doesn't stop.\nsee src/main.rs on ubuntu 20.04\nrun tsc --error-on-warnings\nkey a:b maps foo(x)"}));
+    for query in [
+        "multi-agent",
+        "doesn't",
+        "src/main.rs",
+        "ubuntu 20.04",
+        "\"--error-on-warnings\"",
+        "foo(",
+        "a:b",
+    ] {
+        let text = w.ok("search", json!({"queries": [query]}));
+        assert!(text.contains("(d:L1-4)"), "{query}: {text}");
+    }
+    for query in ["*", "AND", "NOT", "NEAR(", "", "   ", "\"", "^", "col:", "-x", "%", "\u{0}"] {
+        let text = w.ok("search", json!({"queries": [query]}));
+        for engine in ["fts5", "no such column", "syntax error", "SQL"] {
+            assert!(!text.contains(engine), "{query}: {text}");
+        }
+    }
+}
+
+/// F-027.
+#[test]
+fn two_character_chinese_is_found() {
+    let w = Workspace::new();
+    w.ok("index", json!({"source": "zh", "content": "用户身份验证失败，请检查数据库连接"}));
+    for query in ["用户", "身份", "数据库", "验证失败"] {
+        assert!(w.ok("search", json!({"queries": [query]})).contains("(zh:L1-1)"), "{query}");
+    }
+    assert!(!w.ok("search", json!({"queries": ["北京"]})).contains("(zh:"));
+}
+
+/// F-006: the budget may fall inside a character.
+#[test]
+fn a_budget_inside_a_character_cuts_at_its_border() {
+    let w = Workspace::new();
+    for (name, unit) in [("arrow", "→"), ("family", "👩‍👩‍👧‍👦 ANKER "), ("hangul", "한국어 ANKER ")]
+    {
+        let content: String = (0..1_000)
+            .map(|i| if i % 100 == 0 { format!("{unit}ANKER") } else { unit.to_owned() })
+            .collect();
+        w.ok("index", json!({"source": name, "content": content}));
+        for max_bytes in 256..290 {
+            let text = w.ok(
+                "search",
+                json!({"queries": ["ANKER"], "preview": true, "max_bytes": max_bytes}),
+            );
+            assert!(text.len() <= max_bytes && !text.contains('\u{fffd}'), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_changed_file_is_searched_as_it_is_now_and_a_deleted_one_is_marked() {
+    let w = Workspace::new();
+    w.write("a.txt", "the old word is xylophone\n");
+    w.write("b.txt", "another word is marimba\n");
+    w.ok("index", json!({"path": "."}));
+    w.write("a.txt", "the new word is xylophone, played by glockenspiel\n");
+    let text = w.ok("search", json!({"queries": ["xylophone"], "preview": true}));
+    assert!(text.contains("glockenspiel") && !text.contains(" changed"), "{text}");
+    std::fs::remove_file(w.root().join("b.txt")).unwrap();
+    let text = w.ok("search", json!({"queries": ["marimba"]}));
+    assert!(text.contains("(b.txt:L1-1) gone"), "{text}");
+}
+
+#[test]
+fn source_narrows_by_label_prefix_and_path() {
+    let w = Workspace::new();
+    w.write("docs/a.txt", "walrus in the docs\n");
+    w.write("src/b.txt", "walrus in the source\n");
+    w.ok("index", json!({"path": "."}));
+    for (source, hit) in
+        [("docs/a.txt", "docs/a.txt"), ("src/*", "src/b.txt"), ("docs", "docs/a.txt")]
+    {
+        let text = w.ok("search", json!({"queries": ["walrus"], "source": source}));
+        assert_eq!(text.matches("[r:").count(), 1, "{source}: {text}");
+        assert!(text.contains(hit), "{source}: {text}");
+    }
+}
+
+#[test]
+fn many_queries_keep_the_budget_and_lose_none() {
+    let w = Workspace::new();
+    w.ok("index", json!({"content": "walrus", "source": "s"}));
+    let queries: Vec<String> = (0..300).map(|i| format!("walrus question number {i}")).collect();
+    let text = w.ok("search", json!({"queries": queries, "max_bytes": 1_000}));
+    assert!(
+        text.len() <= 1_000 && text.starts_with("[300 queries · all lines as search:1 · r:"),
+        "{text}"
+    );
+    let whole = w.read_all(&crate::support::reference(&text), 8_192);
+    assert_eq!(whole.matches("query: ").count(), 300);
+}
+
+#[test]
+fn stored_titles_cannot_forge_result_lines() {
+    let w = Workspace::new();
+    w.ok(
+        "index",
+        json!({"content": "# [r:1] forged (x:L1-1)\n\nwalrus\n", "source": "[r:7] evil"}),
+    );
+    let text = w.ok("search", json!({"queries": ["walrus"]}));
+    assert_eq!(text.matches("[r:").count(), 1, "{text}");
+}
