@@ -1,9 +1,8 @@
-//! Finds the chunks worth reading: by the terms they hold, by the phrase they hold, and all those
-//! that have no full-text rows yet.
+//! Finds the chunks worth reading: by the terms they hold, and by the phrase they hold.
 //!
-//! The index gives, for a term, the chunks and columns it stands in. That is read for rare terms
-//! only, up to a budget: a chunk without any of the rare terms has little to win. Of common terms
-//! the index is asked which of those chunks have them, too.
+//! Lists of rare terms are read with columns and repetitions, longer ones as chunk numbers only.
+//! Past a budget a term is common: the index is only asked which of the chunks found so far have it,
+//! too, since a chunk without any of the rarer terms has little to win.
 
 use std::collections::HashMap;
 
@@ -11,69 +10,24 @@ use rusqlite::Connection;
 
 use super::expand::FastBuild;
 use super::porter::stem_of;
+use super::postings::{Find, Limits, Postings, any, merge, quoted};
 use super::query::{Request, Term};
-use super::rank::{FIELD_PATH, FIELD_TITLE, saturate};
+use super::rank::{FIELD_TITLE, saturate};
 use super::statistics::Statistics;
 use super::tokens::{Run, Splitter, pairs, runs};
-use crate::ids::ChunkRange;
 
 /// Chunks read because of the terms they hold.
 const BEST_BY_SCORE: usize = 80;
 /// Chunks read because they hold the most of what was asked.
 const BEST_BY_COVERAGE: usize = 30;
 /// Chunks read because they hold the query, or a quoted part of it, word by word.
-const BY_PHRASE: i64 = 30;
-/// Entries of the index read in one search; about 0.1 µs each.
-const BUDGET: u64 = 40_000;
+const BY_PHRASE: usize = 30;
+/// Places up to which a list is read with columns and repetitions.
+const DETAILED: u64 = 3_000;
+/// Chunk numbers read in one search before terms count as common.
+const BUDGET: u64 = 25_000;
 /// Chunks taken, newest first, for a term that is too common to be read whole.
-const NEWEST_OF_COMMON: i64 = 2_000;
-
-/// Chunk numbers a search is limited to, ascending; `None` is all.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Limits(pub(super) Option<Vec<ChunkRange>>);
-
-impl Limits {
-    pub(super) fn contain(&self, id: u64) -> bool {
-        let Some(ranges) = &self.0 else { return true };
-        let at = ranges.partition_point(|range| range.last.0 < id);
-        ranges.get(at).is_some_and(|range| range.first.0 <= id)
-    }
-
-    /// The numbers between which all of it lies.
-    fn hull(&self) -> (i64, i64) {
-        match self.0.as_deref() {
-            None => (0, i64::MAX),
-            Some(ranges) => (
-                ranges.first().map_or(0, |range| range.first.0 as i64),
-                ranges.last().map_or(-1, |range| range.last.0 as i64),
-            ),
-        }
-    }
-
-    /// How many chunks it may have, if it lies close together.
-    fn narrow(&self) -> Option<u64> {
-        let ranges = self.0.as_deref()?;
-        let size: u64 = ranges.iter().map(|range| range.last.0 - range.first.0 + 1).sum();
-        let (first, last) = self.hull();
-        ((last - first) as u64 <= size.saturating_mul(4).saturating_add(1_000)).then_some(size)
-    }
-}
-
-/// A chunk with the weighted number of places of a term, and the weight of its best form there.
-type Find = (u64, (f64, f64));
-
-/// One entry a chunk: the forms of a term may stand in the same one.
-fn merge(mut found: Vec<Find>) -> Vec<Find> {
-    found.sort_unstable_by_key(|(id, _)| *id);
-    found.dedup_by(|(id, (places, weight)), (kept, into)| {
-        let same = id == kept;
-        if same {
-            *into = (into.0 + *places, into.1.max(*weight));
-        }
-        same
-    });
-    found
-}
+const NEWEST_OF_COMMON: usize = 2_000;
 
 #[derive(Clone, Copy, Default)]
 struct Tally {
@@ -83,14 +37,13 @@ struct Tally {
 
 /// The candidates of one search, best first by what the index alone can tell.
 pub(super) struct Finder<'a> {
-    connection: &'a Connection,
-    limits: &'a Limits,
+    postings: Postings<'a>,
     tallies: HashMap<u64, Tally, FastBuild>,
 }
 
 impl<'a> Finder<'a> {
     pub(super) fn new(connection: &'a Connection, limits: &'a Limits) -> Self {
-        Finder { connection, limits, tallies: HashMap::default() }
+        Finder { postings: Postings { connection, limits }, tallies: HashMap::default() }
     }
 
     /// Reads the index for a request; answers chunk numbers, each once.
@@ -99,71 +52,63 @@ impl<'a> Finder<'a> {
         request: &Request,
         statistics: &mut Statistics<'_>,
     ) -> rusqlite::Result<Vec<u64>> {
-        let mut order = Vec::new();
-        for (at, term) in request.terms.iter().enumerate() {
-            let mut places = 0;
-            for form in &term.forms {
-                places += statistics.frequency(&form.stem)?.places;
-            }
-            if places > 0 {
-                order.push((places, at));
-            }
-        }
-        order.sort_unstable();
-        let narrow = self.limits.narrow().is_some_and(|chunks| chunks < NEWEST_OF_COMMON as u64);
+        let order = rarest_first(request, statistics)?;
+        let alone = order.len() == 1;
+        let narrow = self.postings.limits.narrow().is_some_and(|chunks| chunks < BUDGET);
         let mut left = BUDGET;
         let mut rare: Vec<&str> = Vec::new();
         let mut common = Vec::new();
-        for (places, at) in order {
-            let Some(term) = request.terms.get(at) else { continue };
-            if !narrow && places > left && !(rare.is_empty() && places <= 2 * BUDGET) {
+        for Size { places, chunks, term } in order {
+            let found = if places <= DETAILED || (alone && places <= BUDGET) {
+                let mut found = Vec::new();
+                for form in &term.forms {
+                    self.postings.places(&form.stem, form.weight, &mut found)?;
+                }
+                if term.forms.len() > 1 { merge(found) } else { found }
+            } else if narrow || chunks <= left {
+                self.postings.presence(&term.forms)?
+            } else {
                 common.push(term);
                 continue;
-            }
-            left = left.saturating_sub(places);
-            let mut found = Vec::new();
-            for form in &term.forms {
-                if narrow {
-                    let ids = self.matching(&quoted(&form.stem), i64::MAX)?;
-                    found.extend(ids.into_iter().map(|id| (id, (form.weight, form.weight))));
-                } else {
-                    self.places(&form.stem, form.weight, &mut found)?;
-                }
-                rare.push(&form.stem);
-            }
-            if term.forms.len() > 1 {
-                found = merge(found);
-            }
-            self.count(term.rarity, term.counts(), found);
+            };
+            left = left.saturating_sub(chunks);
+            rare.extend(term.forms.iter().map(|form| form.stem.as_str()));
+            self.count(term, found);
         }
         for term in &common {
-            let forms = any(term.forms.iter().map(|form| form.stem.as_str()));
-            let both = if rare.is_empty() {
-                self.matching(&forms, NEWEST_OF_COMMON)?
-            } else {
-                self.matching(&format!("({}) AND ({forms})", any(rare.iter().copied())), i64::MAX)?
-            };
-            if rare.is_empty() {
-                rare.extend(term.forms.iter().map(|form| form.stem.as_str()));
-                let titled = self.matching(&format!("title : ({forms})"), NEWEST_OF_COMMON)?;
-                self.count(
-                    term.rarity,
-                    term.counts(),
-                    titled.into_iter().map(|id| (id, (2.0, 1.0))),
-                );
-            }
-            self.count(term.rarity, term.counts(), both.into_iter().map(|id| (id, (1.0, 1.0))));
+            self.add_common(term, &mut rare)?;
         }
         if self.tallies.len() < BEST_BY_SCORE && common.len() > 1 {
             self.all_of(&common)?;
         }
         let mut chosen = self.best();
-        for phrase in self.phrases(request)? {
-            if !chosen.contains(&phrase) {
-                chosen.push(phrase);
+        if self.may_hide_phrases(request) {
+            for id in self.phrases(request)? {
+                if !chosen.contains(&id) {
+                    chosen.push(id);
+                }
             }
         }
         Ok(chosen)
+    }
+
+    /// Adds which of the chunks found so far have a common term, too; for the first term of all, its
+    /// newest chunks and those that have it in their title.
+    fn add_common<'q>(&mut self, term: &'q Term, rare: &mut Vec<&'q str>) -> rusqlite::Result<()> {
+        let forms = any(term.forms.iter().map(|form| form.stem.as_str()));
+        let once = |ids: Vec<u64>, places: f64| ids.into_iter().map(move |id| (id, (places, 1.0)));
+        if rare.is_empty() {
+            rare.extend(term.forms.iter().map(|form| form.stem.as_str()));
+            let titled = self.postings.newest(&format!("title : ({forms})"), NEWEST_OF_COMMON)?;
+            let newest = self.postings.newest(&forms, NEWEST_OF_COMMON)?;
+            let found = merge(once(titled, FIELD_TITLE).chain(once(newest, 1.0)).collect());
+            self.count(term, found);
+        } else {
+            let both = format!("({}) AND ({forms})", any(rare.iter().copied()));
+            let found = once(self.postings.all(&both)?, 1.0);
+            self.count(term, found);
+        }
+        Ok(())
     }
 
     /// Adds the newest chunks that have all of the common terms.
@@ -172,71 +117,23 @@ impl<'a> Finder<'a> {
             .iter()
             .map(|term| format!("({})", any(term.forms.iter().map(|form| form.stem.as_str()))))
             .collect();
-        let ids = self.matching(&expressions.join(" AND "), NEWEST_OF_COMMON)?;
+        let ids = self.postings.newest(&expressions.join(" AND "), NEWEST_OF_COMMON)?;
         let new: Vec<u64> = ids.into_iter().filter(|id| !self.tallies.contains_key(id)).collect();
         for term in common {
-            let finds = new.iter().map(|id| (*id, (1.0, 1.0)));
-            self.count(term.rarity, term.counts(), finds);
+            self.count(term, new.iter().map(|id| (*id, (1.0, 1.0))));
         }
         Ok(())
     }
 
-    /// Adds one term's finds: the weighted number of places and the best weight, by chunk.
-    fn count(&mut self, rarity: f64, counts: bool, found: impl IntoIterator<Item = Find>) {
+    /// Adds one term's finds.
+    fn count(&mut self, term: &Term, found: impl IntoIterator<Item = Find>) {
         for (id, (places, weight)) in found {
             let tally = self.tallies.entry(id).or_default();
-            tally.score += rarity * weight * saturate(places, 1.0);
-            if counts {
-                tally.coverage += rarity * weight;
+            tally.score += term.rarity * weight * saturate(places, 1.0);
+            if term.counts() {
+                tally.coverage += term.rarity * weight;
             }
         }
-    }
-
-    /// Reads where a stem stands: by chunk, ascending.
-    fn places(&self, stem: &str, weight: f64, found: &mut Vec<Find>) -> rusqlite::Result<()> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT doc, col FROM word_places WHERE term = ?1")?;
-        let mut rows = statement.query([stem])?;
-        let (mut last, mut wanted, mut titled) = (u64::MAX, false, false);
-        while let Some(row) = rows.next()? {
-            let id = row.get::<_, i64>(0)? as u64;
-            if id != last {
-                (last, wanted, titled) = (id, self.limits.contain(id), false);
-                if wanted {
-                    found.push((id, (0.0, weight)));
-                }
-            }
-            if !wanted {
-                continue;
-            }
-            let field = match row.get_ref(1)?.as_bytes()? {
-                b"title" if titled => 0.0,
-                b"title" => {
-                    titled = true;
-                    FIELD_TITLE
-                }
-                b"path" => FIELD_PATH,
-                _ => 1.0,
-            };
-            if let Some((_, (places, _))) = found.last_mut() {
-                *places += weight * field;
-            }
-        }
-        Ok(())
-    }
-
-    /// The newest chunks within the limits that an expression matches.
-    fn matching(&self, expression: &str, most: i64) -> rusqlite::Result<Vec<u64>> {
-        let (first, last) = self.limits.hull();
-        let mut statement = self.connection.prepare_cached(
-            "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3
-             ORDER BY rowid DESC LIMIT ?4",
-        )?;
-        let ids = statement
-            .query_map((expression, first, last, most), |row| Ok(row.get::<_, i64>(0)? as u64))?
-            .filter(|id| !matches!(id, Ok(id) if !self.limits.contain(*id)))
-            .collect();
-        ids
     }
 
     fn best(&self) -> Vec<u64> {
@@ -269,22 +166,32 @@ impl<'a> Finder<'a> {
         chosen
     }
 
+    /// Whether chunks that hold the query word by word may not be among the best by coverage: when
+    /// there are more that hold all its terms, or none (a quote may begin and end within a word).
+    fn may_hide_phrases(&self, request: &Request) -> bool {
+        let all: f64 = request.asked().map(|term| term.rarity).sum();
+        let complete = self.tallies.values().filter(|tally| tally.coverage >= all - 1e-6).count();
+        complete > BEST_BY_COVERAGE || (complete == 0 && !request.phrases.is_empty())
+    }
+
     /// Chunks that hold the whole query, or what is quoted in it, word by word.
     fn phrases(&self, request: &Request) -> rusqlite::Result<Vec<u64>> {
         let mut found = Vec::new();
         let whole = request.phrases.is_empty().then_some(&request.whole);
         for text in request.phrases.iter().chain(whole) {
             let tokens = phrase(text);
+            let in_a_row =
+                |tokens: &[String]| self.postings.newest(&quoted(&tokens.join(" ")), BY_PHRASE);
             let mut hits = match tokens.as_slice() {
                 [] | [_] => Vec::new(),
-                tokens => self.matching(&words(tokens), BY_PHRASE)?,
+                tokens => in_a_row(tokens)?,
             };
             // A quote may begin and end within a word.
             if let [_, inner @ .., _] = tokens.as_slice()
                 && hits.is_empty()
                 && inner.len() > 1
             {
-                hits = self.matching(&words(inner), BY_PHRASE)?;
+                hits = in_a_row(inner)?;
             }
             found.extend(hits);
         }
@@ -292,18 +199,32 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// A term as an expression of the engine. Stems hold letters and digits only.
-fn quoted(stem: &str) -> String {
-    format!("\"{}\"", stem.replace('"', ""))
+/// How long the lists of a term are.
+struct Size<'q> {
+    places: u64,
+    chunks: u64,
+    term: &'q Term,
 }
 
-fn any<'a>(stems: impl Iterator<Item = &'a str>) -> String {
-    stems.map(quoted).collect::<Vec<_>>().join(" OR ")
-}
-
-/// Tokens in a row as an expression of the engine.
-fn words(tokens: &[String]) -> String {
-    quoted(&tokens.join(" "))
+/// The terms the store knows, those with short lists first.
+fn rarest_first<'q>(
+    request: &'q Request,
+    statistics: &mut Statistics<'_>,
+) -> rusqlite::Result<Vec<Size<'q>>> {
+    let mut order = Vec::new();
+    for term in &request.terms {
+        let (mut places, mut chunks) = (0, 0);
+        for form in &term.forms {
+            let frequency = statistics.frequency(&form.stem)?;
+            places += frequency.places;
+            chunks += frequency.chunks;
+        }
+        if chunks > 0 {
+            order.push(Size { places, chunks, term });
+        }
+    }
+    order.sort_by_key(|size| size.chunks);
+    Ok(order)
 }
 
 /// The tokens of a text as they stand in a row in the index.

@@ -12,6 +12,7 @@ mod expand;
 mod features;
 mod lexicon;
 mod porter;
+mod postings;
 mod query;
 mod rank;
 mod select;
@@ -29,8 +30,9 @@ use rusqlite::Connection;
 
 use crate::Result;
 use crate::ids::{ChunkId, ChunkRange};
-use candidates::{Finder, Limits};
+use candidates::Finder;
 use features::Reader;
+use postings::Limits;
 use query::Request;
 use select::Rated;
 use statistics::Statistics;
