@@ -172,9 +172,13 @@ impl Cause {
                 }
             }
             if let Some(io) = error.downcast_ref::<io::Error>() {
-                // An error inside an I/O error is not its `source()`.
-                if let Some(tls) = io.get_ref().and_then(|inner| inner.downcast_ref()) {
-                    return Self::Tls(tls::what(tls));
+                // An error inside an I/O error is not its `source()`, and they come nested.
+                let mut inner = io.get_ref();
+                while let Some(error) = inner {
+                    if let Some(tls) = error.downcast_ref() {
+                        return Self::Tls(tls::what(tls));
+                    }
+                    inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
                 }
                 found = match io.kind() {
                     ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Self::Reset,

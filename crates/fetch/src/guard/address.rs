@@ -104,6 +104,7 @@ const METADATA_V4: &[Ipv4Addr] = &[
     Ipv4Addr::new(169, 254, 170, 2),   // Amazon container credentials
 ];
 
+#[expect(clippy::match_same_arms, reason = "one arm for each line of the registries")]
 fn classify_v4(address: Ipv4Addr) -> Class {
     if METADATA_V4.contains(&address) {
         return Class::Metadata;
@@ -125,6 +126,7 @@ fn classify_v4(address: Ipv4Addr) -> Class {
     }
 }
 
+#[expect(clippy::match_same_arms, reason = "one arm for each line of the registries")]
 fn classify_v6(address: Ipv6Addr) -> Class {
     let s = address.segments();
     let low = v4(s[6], s[7]);
@@ -134,7 +136,7 @@ fn classify_v6(address: Ipv6Addr) -> Class {
         // IPv4-mapped: the kernel dials the IPv4 address.
         [0, 0, 0, 0, 0, 0xffff, ..] => classify_v4(low),
         // IPv4-compatible and IPv4-translated: dead or local mechanisms, never a public host.
-        [0, 0, 0, 0, 0, 0, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => {
+        [0, 0, 0, 0, 0 | 0xffff, 0, ..] => {
             match classify_v4(low) {
                 Class::Public => Class::Reserved,
                 class => class,
@@ -160,7 +162,7 @@ fn classify_v6(address: Ipv6Addr) -> Class {
         | [0xfd00, 0x00c1, 0, 0, 0, 0, 0xa9fe, 0xa9fe]  // Oracle
         | [0xfd00, 0x0042, 0, 0, 0, 0, 0, 0x0042]       // Scaleway
         | [0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe] => Class::Metadata,
-        [0xfc00..=0xfdff, ..] | [0xfec0..=0xfeff, ..] => Class::Private,
+        [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Class::Private,
         [0xfe80..=0xfebf, ..] => Class::LinkLocal,
         [0xff00..=0xffff, ..] => Class::Multicast,
         // Teredo carries the server's address and, inverted, the client's.

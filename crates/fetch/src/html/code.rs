@@ -216,9 +216,9 @@ fn by_class(list: &str, near: bool) -> Option<&str> {
         }
         let said = PREFIXES.iter().find_map(|prefix| word.strip_prefix(prefix));
         match said {
-            Some("") | None => {}
-            // Names of widgets, not of languages: `highlight-container`, `lang-switch`.
-            Some("container" | "wrapper" | "block" | "box" | "line" | "lines" | "switch") => {}
+            // Nothing, or the name of a widget and not of a language: `highlight-container`.
+            Some("" | "container" | "wrapper" | "block" | "box" | "line" | "lines" | "switch")
+            | None => {}
             Some(said) => return Some(said),
         }
     }

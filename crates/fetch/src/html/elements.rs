@@ -1,5 +1,7 @@
 //! The HTML elements that matter to the conversion, and how each one breaks lines: one table.
 
+use html5ever::{LocalName, local_name};
+
 /// How an element separates itself from what stands before and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Flow {
@@ -16,17 +18,17 @@ pub(super) enum Flow {
 }
 
 macro_rules! elements {
-    ($($variant:ident $name:literal $flow:ident,)*) => {
+    ($($variant:ident $name:tt $flow:ident,)*) => {
         /// An element by name. `Other` is inline; a custom element stands apart.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(super) enum Tag { $(#[doc = $name] $variant,)* #[doc = "x-y"] Custom, #[doc = "?"] Other }
 
         impl Tag {
-            /// The tag of an HTML element's name (lower case).
-            pub(super) fn of(name: &str) -> Self {
-                match name {
-                    $($name => Self::$variant,)*
-                    name if name.contains('-') => Self::Custom,
+            /// The tag of an HTML element's name (lower case). Names are interned numbers.
+            pub(super) fn of(name: &LocalName) -> Self {
+                match *name {
+                    $(local_name!($name) => Self::$variant,)*
+                    _ if name.contains('-') => Self::Custom,
                     _ => Self::Other,
                 }
             }
@@ -60,7 +62,7 @@ elements! {
     Br "br" Inline,
     Button "button" Never,
     Canvas "canvas" Never,
-    Caption "caption" Line,
+    Caption "caption" Paragraph,
     Center "center" Line,
     Code "code" Inline,
     Datalist "datalist" Never,
@@ -96,6 +98,7 @@ elements! {
     Img "img" Inline,
     Input "input" Never,
     Kbd "kbd" Inline,
+    Label "label" Apart,
     Legend "legend" Line,
     Li "li" Line,
     Link "link" Never,
@@ -137,6 +140,7 @@ elements! {
     Tfoot "tfoot" Line,
     Th "th" Apart,
     Thead "thead" Line,
+    Time "time" Apart,
     Title "title" Never,
     Tr "tr" Line,
     Tt "tt" Inline,
@@ -197,9 +201,9 @@ mod tests {
     fn the_table_is_sorted_unique_and_found_by_name() {
         assert!(NAMES.is_sorted_by(|a, b| a < b));
         for name in NAMES {
-            assert_ne!(Tag::of(name), Tag::Other, "{name}");
+            assert_ne!(Tag::of(&LocalName::from(*name)), Tag::Other, "{name}");
         }
-        assert_eq!(Tag::of("blink"), Tag::Other);
-        assert_eq!(Tag::of("x-card"), Tag::Custom);
+        assert_eq!(Tag::of(&LocalName::from("blink")), Tag::Other);
+        assert_eq!(Tag::of(&LocalName::from("x-card")), Tag::Custom);
     }
 }

@@ -97,7 +97,7 @@ fn emphasis(render: &mut Render<'_>, id: Id, mark: &str) {
     }
 }
 
-/// `10<sup>6</sup>` must not become 106; a reference mark stays as it is.
+/// `10<sup>6</sup>` must not become 106, nor the mark of a footnote a part of its word.
 fn power(render: &mut Render<'_>, id: Id) {
     let reference = render.tree.descendants(id).any(|below| render.tree.tag(below) == Some(Tag::A));
     let Some(marked) = render.writer.close() else { return };
@@ -118,7 +118,7 @@ fn link(render: &mut Render<'_>, target: Option<String>) {
         render.heading_link = Some((text.to_owned(), target));
     } else if text == target || target.split_once("://").is_some_and(|(_, rest)| rest == text) {
         marked.replace(&target);
-    } else if text.contains('\n') || text.starts_with('#') {
+    } else if text.contains('\n') || text.trim_start_matches('#').starts_with(' ') {
         // A link around blocks: its text is not one line, so the target follows it.
         marked.append(&format!(" ({target})"));
     } else if target.contains(['(', ')']) {
@@ -177,8 +177,10 @@ fn is_anchor(tree: &Tree, id: Id) -> bool {
             || tree.attribute(id, "href").is_some_and(|href| href.starts_with('#'))
                 && !is_whole_heading(tree, id);
     }
-    let text = tree.line_of_text(id, 4);
-    matches!(text.as_str(), "#" | "¶" | "§" | "🔗" | "↩" | "↩︎" | "⚓")
+    // A sign that leads elsewhere on the page: ¶, §, #, ↩, ⓘ.
+    tree.attribute(id, "href").is_some_and(|href| href.starts_with('#'))
+        && tree.tag_below(id, Tag::Img).is_none()
+        && !tree.line_of_text(id, 4).chars().any(char::is_alphanumeric)
 }
 
 /// Some generators put a heading's whole text into its anchor.

@@ -10,6 +10,7 @@ mod inline;
 mod parse;
 mod render;
 mod select;
+mod sink;
 mod table;
 mod tree;
 mod write;

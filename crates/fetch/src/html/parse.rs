@@ -17,7 +17,8 @@ use html5ever::{
 use super::{
     Budget,
     elements::Tag,
-    tree::{Id, Sink, Tree},
+    sink::Sink,
+    tree::{Id, Tree},
 };
 
 /// Elements nested deeper stay text of the level above. Browsers stop at 512 as well.
@@ -49,7 +50,11 @@ pub(super) fn parse(html: &str, budget: &Budget) -> Parsed {
             tokenizer.sink.cut.set(true);
             break;
         }
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
+        let mut end = rest.len().min(PIECE_BYTES);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (piece, after) = rest.split_at(end);
         rest = after;
         queue.push_back(StrTendril::from_slice(piece));
         // Anything but `Done` is a pause for a script to run; here none runs.
@@ -70,11 +75,14 @@ struct Limiter {
 
 impl Limiter {
     fn admits(&self, tag: &Token) -> bool {
+        let dropped = self.dropped.get();
+        if dropped == 0 && self.builder.sink.depth.get() < MAX_DEPTH {
+            return true;
+        }
         let known = Tag::of(&tag.name);
         if known.is_void() || known.is_raw() {
             return true;
         }
-        let dropped = self.dropped.get();
         match tag.kind {
             TagKind::StartTag if self.builder.sink.depth.get() >= MAX_DEPTH => {
                 self.dropped.set(dropped.saturating_add(u32::from(!tag.self_closing)));

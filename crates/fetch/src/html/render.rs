@@ -21,6 +21,9 @@ const STEPS_PER_LOOK: u32 = 1 << 14;
 /// Lists deeper than this continue the level above.
 const MAX_LISTS: usize = 32;
 
+/// Nodes looked at to tell a list from a layout.
+const MAX_LOOK: usize = 1000;
+
 /// What the walk made.
 #[derive(Debug)]
 pub(super) struct Rendered {
@@ -48,10 +51,10 @@ pub(super) struct Render<'a> {
     definitions: u8,
 }
 
-struct List {
-    ordered: bool,
-    next: i64,
-    step: i64,
+enum List {
+    Plain,
+    Bullets,
+    Numbers { next: i64, step: i64 },
 }
 
 /// The data table that is open; its cells are written aside, because a row is one line.
@@ -88,7 +91,9 @@ pub(super) fn render(
     let mut cut = false;
     while let Some(step) = next {
         steps = steps.wrapping_add(1);
-        if steps % STEPS_PER_LOOK == 0 && (budget.is_spent() || render.size() > MAX_TEXT_BYTES) {
+        if steps.is_multiple_of(STEPS_PER_LOOK)
+            && (budget.is_spent() || render.size() > MAX_TEXT_BYTES)
+        {
             cut = true;
             break;
         }
@@ -232,8 +237,10 @@ impl Render<'_> {
         if select::is_hidden(self.tree, id) || code::is_gutter(self.tree, id) {
             return true;
         }
-        // The number column of a listing, and the link to a source file beside each item.
-        if tag == Tag::A && self.tree.has_class(id, |class| class == "src") {
+        // rustdoc's link to the source beside each item, and its words for folding.
+        if tag == Tag::A && self.tree.has_class(id, |class| class == "src")
+            || tag == Tag::Summary && self.tree.has_class(id, |class| class == "hideme")
+        {
             return true;
         }
         !self.everything
@@ -244,7 +251,11 @@ impl Render<'_> {
     /// Lists inside of lists stay close; everything else is a paragraph.
     fn paragraph(&self, tag: Tag) -> Break {
         let list = matches!(tag, Tag::Ul | Tag::Ol | Tag::Menu);
-        if list && !self.lists.is_empty() { Break::Line } else { Break::Paragraph }
+        if list && self.lists.iter().any(|list| !matches!(list, List::Plain)) {
+            Break::Line
+        } else {
+            Break::Paragraph
+        }
     }
 
     fn heading(&mut self) {
@@ -290,32 +301,35 @@ impl Render<'_> {
             }
             items
         };
-        let next: i64 = number("start").unwrap_or_else(|| if step < 0 { items() } else { 1 });
-        if self.lists.len() < MAX_LISTS || !ordered {
-            self.lists.push(List { ordered, next, step });
+        self.lists.push(if holds_headings(tree, id) {
+            List::Plain
+        } else if ordered && self.lists.len() < MAX_LISTS {
+            let next = number("start").unwrap_or_else(|| if step < 0 { items() } else { 1 });
+            List::Numbers { next, step }
         } else {
-            self.lists.push(List { ordered: false, next, step });
-        }
+            List::Bullets
+        });
     }
 
     fn item(&mut self) {
         match self.lists.last_mut() {
-            Some(list) if list.ordered => {
-                let marker = format!("{}. ", list.next);
-                list.next = list.next.saturating_add(list.step);
+            Some(List::Plain) => {}
+            Some(List::Numbers { next, step }) => {
+                let marker = format!("{next}. ");
+                *next = next.saturating_add(*step);
                 self.writer.item(&marker, "   ");
             }
-            _ => self.writer.item("- ", "  "),
+            Some(List::Bullets) | None => self.writer.item("- ", "  "),
         }
     }
 
     fn end_item(&mut self) {
         match self.lists.last() {
-            Some(list) if list.ordered => {
-                let marker = format!("{}. ", list.next.saturating_sub(list.step));
-                self.writer.end_item(&marker);
+            Some(List::Plain) => {}
+            Some(List::Numbers { next, step }) => {
+                self.writer.end_item(&format!("{}. ", next.saturating_sub(*step)));
             }
-            _ => self.writer.end_item("- "),
+            Some(List::Bullets) | None => self.writer.end_item("- "),
         }
     }
 
@@ -353,5 +367,11 @@ fn follows_signature(tree: &Tree, id: Id) -> bool {
 }
 
 fn holds_title(tree: &Tree, id: Id) -> bool {
-    tree.descendants(id).any(|below| tree.tag(below) == Some(Tag::H1))
+    tree.tag_below(id, Tag::H1).is_some()
+}
+
+/// Some generators lay whole sections out as list items; those are no lists to a reader.
+fn holds_headings(tree: &Tree, id: Id) -> bool {
+    let mut near = tree.descendants(id).take(MAX_LOOK);
+    near.any(|below| tree.tag(below).is_some_and(|tag| tag.heading().is_some()))
 }

@@ -15,7 +15,7 @@ const ARTICLE_SHARE_PERCENT: u64 = 60;
 const BARE_SHARE_PERCENT: u64 = 15;
 
 /// Pages with less visible text than this, blanks not counted, are "almost no text".
-const LITTLE_TEXT_BYTES: u64 = 160;
+const LITTLE_TEXT_BYTES: u64 = 120;
 
 /// What [`select`] found.
 #[derive(Debug, Clone, Copy)]

@@ -26,6 +26,8 @@ pub(super) struct Writer {
     hidden_prefixes: usize,
     marks: Vec<Mark>,
     wanted: Break,
+    /// The fewest prefixes since the break was asked for: those of the empty line.
+    common: usize,
     space: bool,
     /// Length of `out` right after a marker or prefix, where breaks are absorbed.
     fresh: Option<usize>,
@@ -70,8 +72,18 @@ impl Writer {
         if self.flat > 0 {
             self.space = true;
         } else if self.fresh != Some(self.out.len()) {
+            if self.wanted == Break::None {
+                self.common = self.prefixes.len();
+            }
             self.wanted = self.wanted.max(wanted);
             self.space = false;
+        }
+    }
+
+    /// Takes back the empty line that the end of a paragraph asked for: lists stay close.
+    fn tighten(&mut self) {
+        if self.wanted == Break::Paragraph && !self.out.ends_with("```") {
+            self.wanted = Break::Line;
         }
     }
 
@@ -92,11 +104,9 @@ impl Writer {
         if self.wanted > Break::None && !self.out.is_empty() {
             if self.wanted == Break::Paragraph {
                 self.out.push('\n');
-                let quoted = self.prefixes.iter().rposition(|prefix| prefix.starts_with('>'));
-                if let Some(last) = quoted {
-                    let line: String = self.prefixes.iter().take(last + 1).copied().collect();
-                    self.out.push_str(line.trim_end());
-                }
+                let common = self.common.min(self.prefixes.len());
+                let line: String = self.prefixes.iter().take(common).copied().collect();
+                self.out.push_str(line.trim_end());
             }
             self.out.push('\n');
             for prefix in &self.prefixes {
@@ -186,6 +196,7 @@ impl Writer {
             self.out.truncate(kept);
         }
         self.fresh = None;
+        self.tighten();
         self.separate(Break::Line);
     }
 
@@ -202,6 +213,7 @@ impl Writer {
             self.hidden_prefixes -= 1;
         } else {
             self.prefixes.pop();
+            self.common = self.common.min(self.prefixes.len());
         }
     }
 

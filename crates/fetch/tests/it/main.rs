@@ -1,0 +1,19 @@
+//! The fetcher against servers on loopback, and the conversion over handwritten pages.
+
+#![expect(
+    clippy::expect_used,
+    clippy::format_collect,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail the way tests do"
+)]
+
+mod guard;
+mod hostile;
+mod limits;
+mod outcomes;
+mod pages;
+mod server;
+mod text;
+mod tls;
