@@ -175,7 +175,9 @@ mod tests {
 
         #[test]
         fn any_bytes_are_refused_or_read(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            let _ = Profile::from_bytes(&bytes);
+            if let Some(profile) = Profile::from_bytes(&bytes) {
+                prop_assert_eq!(profile.to_bytes().len(), bytes.len());
+            }
         }
     }
 }

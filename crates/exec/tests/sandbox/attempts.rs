@@ -107,10 +107,10 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
 fn raw<const N: usize>(number: libc::c_long, arguments: [i64; N]) -> io::Result<i64> {
     let mut all = [0; 6];
     all[..N].copy_from_slice(&arguments);
-    let [a, b, c, d, e, f] = all;
+    let [first, second, third, fourth, fifth, sixth] = all;
     #[expect(unsafe_code, reason = "attempts go by number, as an attacker would")]
     // SAFETY: callers pass numbers, or pointers to what they keep alive; this process is expendable.
-    let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
+    let result = unsafe { libc::syscall(number, first, second, third, fourth, fifth, sixth) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
@@ -173,8 +173,11 @@ fn tiocsti(high: i64) -> io::Result<()> {
     raw(libc::SYS_ioctl, [inner.as_raw_fd().into(), libc::TIOCSCTTY as i64, 0])?;
     let character = b'x';
     let request = (high << 32) | i64::try_from(libc::TIOCSTI).unwrap();
-    raw(libc::SYS_ioctl, [inner.as_raw_fd().into(), request, (&raw const character) as i64])
-        .map(drop)
+    let typed =
+        raw(libc::SYS_ioctl, [inner.as_raw_fd().into(), request, (&raw const character) as i64]);
+    // Closing the terminal would hang us up before we can say how it went.
+    std::mem::forget((terminal, inner));
+    typed.map(drop)
 }
 
 /// The second system call table of the processor: `getpid` by interrupt.
@@ -210,7 +213,7 @@ fn forks(most: i64) -> ExitCode {
     while made < most {
         match raw(libc::SYS_clone, [libc::SIGCHLD.into()]) {
             Ok(0) => loop {
-                std::thread::sleep(std::time::Duration::from_secs(60));
+                std::thread::sleep(std::time::Duration::from_mins(1));
             },
             Ok(_) => made += 1,
             Err(_) => break,

@@ -1,5 +1,8 @@
 //! Writes: only the workspace and private temporary space.
 
+use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt as _;
+
 use crate::lab::both;
 
 /// Attempts to change something, with the paths of the lab in place of `%`.
@@ -37,7 +40,6 @@ both! {
             let answer = lab.attempt(&borrowed(&change));
             assert!(answer.starts_with("refused"), "{change:?}: {answer}");
         }
-        use std::os::unix::fs::MetadataExt as _;
         let after = std::fs::metadata(lab.path("outside/file")).unwrap();
         assert_eq!((before.ctime(), before.ctime_nsec()), (after.ctime(), after.ctime_nsec()));
         assert_eq!(std::fs::read_dir(lab.path("outside")).unwrap().count(), 1);
@@ -62,7 +64,7 @@ both! {
                 // Extended attributes of users are newer than temporary file systems.
                 if change[0] != "xattr" || place == "workspace" {
                     let change = placed(change, &path.replace('%', "d"));
-                    text += &format!("echo {} $($L try {})\n", change[0], change.join(" "));
+                    writeln!(text, "echo {} $($L try {})", change[0], change.join(" ")).unwrap();
                 }
             }
             let outcome = lab.shell(&text);

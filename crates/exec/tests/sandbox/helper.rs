@@ -1,4 +1,12 @@
 //! The binary of the box tests: the hidden role, a stand-in for the server, and escape attempts.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::exit,
+    reason = "a program for tests: it fails loudly"
+)]
 
 mod attempts;
 

@@ -18,24 +18,21 @@ const HIDDEN: &[&str] = &["/tmp", "/var/tmp", "/run"];
 /// Runs a test as root and as an unprivileged user.
 macro_rules! both {
     ($($(#[$doc:meta])* fn $name:ident($lab:ident) $body:block)+) => {$(
+        $(#[$doc])*
+        fn $name($lab: &$crate::lab::Lab) $body
+
         mod $name {
-            #[allow(unused_imports, reason = "not every test needs all")]
-            use super::*;
-
-            $(#[$doc])*
-            fn check($lab: &$crate::lab::Lab) $body
-
             #[test]
             fn as_root() {
                 if let Some(lab) = $crate::lab::Lab::new($crate::lab::Who::Root) {
-                    check(&lab);
+                    super::$name(&lab);
                 }
             }
 
             #[test]
             fn as_user() {
                 if let Some(lab) = $crate::lab::Lab::new($crate::lab::Who::User) {
-                    check(&lab);
+                    super::$name(&lab);
                 }
             }
         }

@@ -73,7 +73,7 @@ both! {
 
     /// A busy box is ended at once when the server lets go of it.
     fn a_busy_box_ends_at_once(lab) {
-        let text = "for i in $(seq 300); do (while :; do :; done) & done; echo up; wait";
+        let text = "for i in $(seq 40); do (while :; do :; done) & done; echo up; wait";
         let mut server = lab.boxed(&[], &["/bin/bash", "-c", text]);
         let mut server = server.stdout(std::process::Stdio::piped()).spawn().unwrap();
         let mut up = [0; 2];

@@ -1,6 +1,7 @@
 //! Processes: nothing of the host is seen, nothing of the box survives.
 
 use std::io::Read as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -124,7 +125,6 @@ both! {
 
     /// How the main process ended is told as it was.
     fn the_end_is_told_as_it_was(lab) {
-        use std::os::unix::process::ExitStatusExt as _;
         assert_eq!(lab.shell("exit 0").status().code(), Some(0));
         assert_eq!(lab.shell("exit 255").status().code(), Some(255));
         assert_eq!(lab.shell("kill -SEGV $$").status().signal(), Some(libc::SIGSEGV));
@@ -153,7 +153,7 @@ both! {
             String::from_utf8(output.stdout).unwrap().trim().to_owned()
         };
         assert_eq!(leak(true), "open []");
-        assert_eq!(leak(false), "open [7]", "the control");
+        assert!(leak(false).starts_with("open [7"), "the control: {}", leak(false));
         let mut server = lab.boxed(&["--env", "GIVEN=1"], &["/usr/bin/env"]);
         let output = server.env("SECRET", "x").output().unwrap();
         let environment = String::from_utf8(output.stdout).unwrap();

@@ -44,7 +44,8 @@ both! {
             assert_eq!(lab.attempt(&["read", &path]), "refused 2", "{store}");
             let target = lab.at("workspace/stolen");
             for trick in ["link", "rename"] {
-                assert_eq!(lab.attempt(&[trick, &path, &target]), "refused 2", "{trick} {store}");
+                let answer = lab.attempt(&[trick, &path, &target]);
+                assert!(answer.starts_with("refused"), "{trick} {store}: {answer}");
             }
             // A link to it leads nowhere.
             let link = lab.at("workspace/way");
@@ -53,8 +54,8 @@ both! {
             assert_eq!(lab.control(&["read", &link]), "done", "the control of {store}");
             std::fs::remove_file(&link).unwrap();
         }
-        let grep = lab.shell("grep -rsl SECRET / --include='*' --exclude-dir=proc --exclude-dir=sys \
-            --exclude-dir=usr --exclude-dir=work --exclude-dir=opt --exclude-dir=var; grep -rsl SECRET ~; exit 0");
+        let everywhere = format!("grep -rsl SECRET {} ~ /tmp; exit 0", lab.at(""));
+        let grep = lab.shell(&everywhere);
         assert_eq!(grep.good(), "");
     }
 

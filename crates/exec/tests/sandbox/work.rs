@@ -47,10 +47,10 @@ both! {
         outside(lab, &format!("git init -q; {IDENTITY}; echo 1 > a; git add a; git commit -qm one"));
         let text = "set -e; git status --short; echo 2 >> a; echo n > b; git add .; git commit -qm two; \
             git checkout -qb side; echo 3 >> a; git stash -q; git stash pop -q; git commit -qam three; \
-            git checkout -q -; git merge -q side; git gc -q; git fsck 2>/dev/null; git log --format=%s";
+            git checkout -q -; git merge -q side; git gc -q; git fsck >/dev/null 2>&1; git log --format=%s";
         let outcome = lab.shell(text);
         assert_eq!(outcome.good(), "three\ntwo\none", "{outcome:?}");
-        outside(lab, "test -z \"$(git status --porcelain)\" && git fsck -q");
+        outside(lab, "test -z \"$(git status --porcelain)\" && git fsck");
     }
 
     /// A linked worktree: its repository lies outside of the workspace.
@@ -114,7 +114,7 @@ both! {
 
     /// Python: pools of processes, asyncio with a child and a server, shared memory, temporary files.
     fn python_works(lab) {
-        let text = r#"
+        let text = r"
 import asyncio, multiprocessing as m, multiprocessing.shared_memory as s, tempfile, threading, os, pty
 async def main():
     server = await asyncio.start_server(lambda r, w: (w.write(b'x'), w.close()), '127.0.0.1', 0)
@@ -132,7 +132,7 @@ if __name__ == '__main__':
     asyncio.run(main())
     a, b = pty.openpty(); os.write(b, b'hi\n'); assert os.read(a, 9) == b'hi\r\n'
     print('all')
-"#;
+";
         std::fs::write(lab.path("workspace/all.py"), text).unwrap();
         lab.give_away();
         let outcome = lab.run(&[], &["/usr/bin/python3", "all.py"]);

@@ -30,11 +30,9 @@ pub(super) fn clean(text: &str) -> String {
     let mut section_dropped = false;
     for line in text.split_inclusive('\n') {
         let content = line.trim();
-        if let Some(state) = dropped.take() {
-            if let Some(state) = state.over(line) {
-                dropped = Some(state);
-                continue;
-            }
+        dropped = dropped.and_then(|state| state.over(line));
+        if dropped.is_some() {
+            continue;
         }
         if content.starts_with('[') {
             let name = content.to_ascii_lowercase();

@@ -46,10 +46,11 @@ fn submodule(directory: &Path, git_dir: &Path) -> Option<Outside> {
     for line in config.lines().map(str::trim) {
         if line.starts_with('[') {
             in_core = line.eq_ignore_ascii_case("[core]");
-        } else if let Some((key, value)) = line.split_once('=') {
-            if in_core && key.trim().eq_ignore_ascii_case("worktree") {
-                work_tree = Some(value.trim().trim_matches('"').to_owned());
-            }
+        } else if let Some((key, value)) = line.split_once('=')
+            && in_core
+            && key.trim().eq_ignore_ascii_case("worktree")
+        {
+            work_tree = Some(value.trim().trim_matches('"').to_owned());
         }
     }
     let genuine = canonical(git_dir, &work_tree?)? == directory
