@@ -8,7 +8,18 @@
 //!
 //! One program's way through: [`Executor::run`] looks up the runtime, stages the program in a
 //! private directory, plans the command lines, launches each under a supervisor that outlives
-//! nothing and lets nothing outlive it, captures both pipes, and removes the directory.
+//! nothing and lets nothing outlive it, captures both pipes, and empties the directory.
+//!
+//! What a program can rely on:
+//!
+//! - Its working directory is the request's, its standard input is the request's file or
+//!   `/dev/null`, and it has no terminal.
+//! - Its environment is an allow-list. `TMPDIR` is a directory of its own run, emptied afterwards.
+//! - Whatever it starts ends with it. Processes that outlive the main one have a fifth of a second
+//!   to finish, and are then killed and counted. Everything ends when the server's process ends,
+//!   also by SIGKILL.
+//! - Go, Rust and C# programs are compiled first. The compiler's errors are the program's output,
+//!   and a program that was compiled is kept, by a hash of all that went into it.
 
 mod built;
 mod cancel;
