@@ -1,129 +1,117 @@
-//! Cuts a view into titled sections by its kind of content.
+//! Cuts a text into titled chunks that tile it exactly; one chunker for each kind of content.
+//!
+//! Everything here is pure. [`table::KINDS`] has one row for each kind of content; a chunker walks
+//! the text once, names the borders it finds and the titles that go with them, and
+//! [`cut::Cutter`] makes the ranges. What core relies on: sections are in order, without gap or
+//! overlap, at most [`cut::LIMIT`] bytes long, and begin and end between characters.
+
+mod code;
+mod csv;
+mod cut;
+mod json;
+mod line;
+mod log;
+mod markdown;
+mod markup;
+mod notebook;
+mod outline;
+mod plain;
+mod rst;
+mod sniff;
+mod table;
+#[cfg(test)]
+mod tests;
+mod title;
 
 use std::ops::Range;
 
-/// The most bytes one section may have.
-pub(crate) const MAX_SECTION_BYTES: usize = 2_048;
+pub use table::{ContentKind, Kind};
 
-/// What a text is: picks the way it is cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ContentKind {
-    /// Output of a program: blocks.
-    Log,
-    /// Comma-separated values, by record.
-    Csv,
-    /// One JSON value a line.
-    Ndjson,
-    /// JSON by key path.
-    Json,
-    /// Markdown by heading.
-    Markdown,
-    /// HTML by heading.
-    Html,
-    /// Anything else: paragraphs.
-    Plain,
-}
-
-/// Which of the two a searcher may ask for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Source code and data.
-    Code,
-    /// Text for people.
-    Prose,
-}
-
-impl ContentKind {
-    /// The kind by file name, else MIME type, else the first bytes.
-    pub fn detect(name: Option<&str>, mime: Option<&str>, head: &str) -> ContentKind {
-        let _ = (name, mime, head);
-        ContentKind::Plain
-    }
-
-    /// Code or prose.
-    pub fn class(self) -> Kind {
-        Kind::Prose
-    }
-
-    /// The name it is stored under; [`ContentKind::parse`] reads it back.
-    pub fn name(self) -> &'static str {
-        match self {
-            ContentKind::Log => "log",
-            ContentKind::Csv => "csv",
-            ContentKind::Ndjson => "ndjson",
-            ContentKind::Json => "json",
-            ContentKind::Markdown => "markdown",
-            ContentKind::Html => "html",
-            ContentKind::Plain => "plain",
-        }
-    }
-
-    /// The kind with that stored name.
-    pub fn parse(name: &str) -> Option<ContentKind> {
-        [
-            ContentKind::Log,
-            ContentKind::Csv,
-            ContentKind::Ndjson,
-            ContentKind::Json,
-            ContentKind::Markdown,
-            ContentKind::Html,
-            ContentKind::Plain,
-        ]
-        .into_iter()
-        .find(|kind| kind.name() == name)
-    }
-}
-
-/// A piece of a view.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One piece of a text: what it is about and where it lies.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// What it is about.
+    /// One line, at most 160 characters, no control characters.
     pub(crate) title: String,
-    /// Where it lies in the text it was cut from. Sections tile that text.
+    /// Bytes of the text.
     pub(crate) bytes: Range<usize>,
-    /// First and last line, from 1, counted in the text it was cut from.
+    /// First and last line, from 1, both inclusive (`start` is the first, `end` the last); a line
+    /// ends with its `\n`.
     pub(crate) lines: Range<u64>,
 }
 
-/// What the next window of a larger document needs to know about the windows before it.
+/// What a chunker knows at the end of one window of a text and needs at the start of the next.
 ///
-/// Start with the default, keep one for a document, pass it to each call in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A caller that cuts a long text into windows keeps one `Context` for the document and passes it
+/// to each call in order. Bytes and lines of the sections count from the start of their window.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Context {
-    /// The header line of a CSV file; the first window sets it unless the caller did.
+    /// What is open, outermost first: headings, definitions, JSON keys, the header of a failure.
+    trail: Vec<Step>,
+    /// The header line of a CSV file; set by the caller or by the first window.
     pub(crate) header: Option<String>,
+    /// Rows or records in earlier windows.
+    records: u64,
+    /// Whether the window before ended inside a quoted string.
+    quoted: bool,
 }
 
-/// Cuts a whole text. Sections tile it, are at most [`MAX_SECTION_BYTES`] long, and end at
-/// character borders; an empty text has none.
+/// One step of a [`Context`]'s trail.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Step {
+    /// Heading level, indentation, or the kind of a JSON container.
+    level: u32,
+    /// How the step reads in a title.
+    label: String,
+}
+
+/// Cuts a whole text. `name` is the title of last resort.
 pub(crate) fn sections(kind: ContentKind, name: Option<&str>, text: &str) -> Vec<Section> {
     sections_with(kind, name, text, &mut Context::default())
 }
 
-/// Cuts one window of a larger text. Bytes and lines count from the start of the window.
+/// Cuts one window of a text and leaves in `context` what the next window needs.
 pub(crate) fn sections_with(
-    _kind: ContentKind,
-    _name: Option<&str>,
+    kind: ContentKind,
+    name: Option<&str>,
     text: &str,
-    _context: &mut Context,
+    context: &mut Context,
 ) -> Vec<Section> {
-    let mut sections = Vec::new();
-    let (mut start, mut line) = (0, 1);
-    while start < text.len() {
-        let mut end = text.floor_char_boundary(start + 1_500);
-        if end < text.len()
-            && let Some(newline) = memchr::memrchr(b'\n', &text.as_bytes()[start..end])
-        {
-            end = start + newline + 1;
+    let chunks = match table::chunker(kind) {
+        table::Chunker::Code(language) => code::cut(language, text, context),
+        table::Chunker::Csv(delimiter) => csv::cut(delimiter, text, context),
+        table::Chunker::Json => json::cut(json::Form::Document, text, context),
+        table::Chunker::Log => log::cut(text, context),
+        table::Chunker::Html => markup::html(text, context),
+        table::Chunker::Markdown => markdown::cut(text, context),
+        table::Chunker::Ndjson => json::cut(json::Form::Records, text, context),
+        table::Chunker::Notebook => notebook::cut(text, context),
+        table::Chunker::Plain => plain::cut(text),
+        table::Chunker::Rst => rst::cut(text, context),
+        table::Chunker::Xml => markup::xml(text, context),
+    };
+    number(name, text, chunks)
+}
+
+/// A range and its title, before lines are counted.
+type Titled = (Range<usize>, String);
+
+/// Counts lines, and sees to it that every title is there and fits.
+fn number(name: Option<&str>, text: &str, chunks: Vec<Titled>) -> Vec<Section> {
+    let mut first: u64 = 1;
+    let mut sections = Vec::with_capacity(chunks.len());
+    for (bytes, found) in chunks {
+        let body = &text.as_bytes()[bytes.clone()];
+        let feeds = memchr::memchr_iter(b'\n', body).count() as u64;
+        let last = first + feeds - u64::from(body.last() == Some(&b'\n'));
+        let mut title = title::clean(&found, title::TITLE_CHARS);
+        if title.is_empty() {
+            title = title::first_line(text.get(bytes.clone()).unwrap_or_default());
         }
-        let piece = &text.as_bytes()[start..end];
-        let newlines = memchr::memchr_iter(b'\n', piece).count() as u64;
-        let ends_line = piece.last() == Some(&b'\n');
-        let last = line + newlines - u64::from(ends_line);
-        sections.push(Section { title: String::new(), bytes: start..end, lines: line..last });
-        line += newlines;
-        start = end;
+        if title.is_empty() {
+            title = title::clean(name.unwrap_or_default(), title::TITLE_CHARS);
+        }
+        sections.push(Section { title, bytes, lines: first..last });
+        first += feeds;
     }
     sections
 }
