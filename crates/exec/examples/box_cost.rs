@@ -83,8 +83,9 @@ fn boxed(profile: &Profile, rung: Rung) {
         join: None,
         share_network: false,
     };
-    let argv = ["/bin/true".into()];
-    let (mut command, mut link) = sandbox::command(profile, &argv, launch).expect("a command");
+    let program = Path::new("/bin/true");
+    let (mut command, mut link) =
+        sandbox::command(profile, program, &["true".into()], launch).expect("a command");
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().expect("a box");
     drop(command);

@@ -84,7 +84,8 @@ fn run(binary: &Path, rung: Rung, cage: &Cage, port: u16) -> io::Result<i32> {
         join: false,
         share_network: false,
         profile,
-        argv: Vec::new(),
+        program: PathBuf::new(),
+        arguments: Vec::new(),
         outside: cage.targets(),
         port,
     };

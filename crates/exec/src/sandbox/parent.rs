@@ -17,7 +17,7 @@ use rustix::net::{
 
 use super::codec::{Wire, wire_struct};
 use super::report::{Event, Message, Started};
-use super::{HIDDEN_ARGUMENT, Profile, ProfileError, Rung};
+use super::{HIDDEN_ARGUMENT, Profile, Rung};
 
 /// Largest message of a box: a failure with a path, the lines of a probe.
 const MESSAGE_BYTES: usize = 16 * 1024;
@@ -65,7 +65,9 @@ pub(super) struct Specification {
     pub(super) join: bool,
     pub(super) share_network: bool,
     pub(super) profile: Profile,
-    pub(super) argv: Vec<OsString>,
+    pub(super) program: PathBuf,
+    /// The zeroth included.
+    pub(super) arguments: Vec<OsString>,
     /// Canary: files outside to write, and the port to connect to.
     pub(super) outside: Vec<PathBuf>,
     pub(super) port: u16,
@@ -78,7 +80,8 @@ wire_struct!(Specification {
     join,
     share_network,
     profile,
-    argv,
+    program,
+    arguments,
     outside,
     port
 });
@@ -98,18 +101,16 @@ pub struct Link {
     socket: OwnedFd,
 }
 
-/// Prepares one program in a box: spawn the command from a thread that waits for its first
+/// Prepares one program in a box: `program` with `arguments`, the zeroth included. Spawn the command from a thread that waits for its first
 /// [`Event`], drop it, then read the link. Standard output and error are the caller's to set;
 /// standard input is taken.
 pub fn command(
     profile: &Profile,
-    argv: &[OsString],
+    program: &Path,
+    arguments: &[OsString],
     launch: Launch<'_>,
 ) -> io::Result<(Command, Link)> {
     profile.validate().map_err(io::Error::other)?;
-    if argv.is_empty() {
-        return Err(io::Error::other(ProfileError::NoProgram));
-    }
     let specification = Specification {
         action: Action::Run,
         rung: launch.rung,
@@ -117,7 +118,8 @@ pub fn command(
         join: launch.join.is_some(),
         share_network: launch.share_network,
         profile: profile.clone(),
-        argv: argv.to_vec(),
+        program: program.to_path_buf(),
+        arguments: arguments.to_vec(),
         outside: Vec::new(),
         port: 0,
     };
@@ -151,6 +153,13 @@ impl AsFd for Link {
 }
 
 impl Link {
+    /// Tells the supervisor to kill everything in the box; returns at once. [`Event::Ended`] and
+    /// [`Event::Closed`] follow when all is gone.
+    pub fn stop(&self) {
+        // A supervisor that is gone already needs no telling.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Write);
+    }
+
     /// The next event without waiting; `None` when there is none yet. Poll the descriptor for
     /// readability to wait.
     pub fn receive(&mut self) -> io::Result<Option<Event>> {

@@ -112,7 +112,8 @@ pub fn probe(binary: &Path) -> io::Result<Vec<Layer>> {
         join: false,
         share_network: false,
         profile,
-        argv: Vec::new(),
+        program: PathBuf::new(),
+        arguments: Vec::new(),
         outside: Vec::new(),
         port: 0,
     };

@@ -45,11 +45,22 @@ pub struct Limits {
     pub grace: Duration,
 }
 
+/// Most memory that a program gets, however much there is.
+const MOST_MEMORY_BYTES: u64 = 8 << 30;
+
+impl Limits {
+    /// The defaults on a machine with this many bytes of memory: half of it, at most 8 GiB.
+    #[must_use]
+    pub fn for_memory(total_bytes: u64) -> Self {
+        Self { memory_bytes: (total_bytes / 2).clamp(1, MOST_MEMORY_BYTES), ..Self::default() }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             tasks: 1024,
-            memory_bytes: 8 << 30,
+            memory_bytes: MOST_MEMORY_BYTES,
             file_bytes: 4 << 30,
             temporary_bytes: 1 << 30,
             open_files: 4096,
@@ -94,9 +105,6 @@ pub enum ProfileError {
     /// A path is not absolute and free of `.` and `..`.
     #[error("not an absolute canonical path: {0}")]
     Path(PathBuf),
-    /// The command line is empty.
-    #[error("no program to run")]
-    NoProgram,
 }
 
 impl Profile {
@@ -198,6 +206,14 @@ mod tests {
         let mut extra = profile("/srv/work", "/home/u");
         extra.writable.push(PathBuf::from("/home"));
         assert_eq!(extra.validate(), Err(ProfileError::Root));
+    }
+
+    #[test]
+    fn a_program_gets_half_of_the_memory_at_most() {
+        assert_eq!(Limits::for_memory(4 << 30).memory_bytes, 2 << 30);
+        assert_eq!(Limits::for_memory(64 << 30).memory_bytes, 8 << 30);
+        // 0 would mean "no bound".
+        assert_eq!(Limits::for_memory(0).memory_bytes, 1);
     }
 
     #[test]

@@ -124,6 +124,14 @@ pub struct Ended {
     pub wait_status: i32,
     /// Processes that still ran after the grace and were killed.
     pub left_behind: u32,
+    /// Whether the server stopped it ([`super::Link::stop`]) before it ended by itself.
+    pub stopped: bool,
+}
+
+impl Ended {
+    /// What is told of a program that the server stopped.
+    pub(super) const STOPPED: Self =
+        Self { wait_status: libc::SIGKILL, left_behind: 0, stopped: true };
 }
 
 /// The box stands and the program is about to start.
@@ -164,7 +172,7 @@ pub(super) enum Message {
 }
 
 wire_struct!(Failure { step, detail, errno });
-wire_struct!(Ended { wait_status, left_behind });
+wire_struct!(Ended { wait_status, left_behind, stopped });
 
 impl Wire for Step {
     fn put(&self, out: &mut Vec<u8>) {

@@ -90,13 +90,14 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
         join: None,
         share_network: twice.is_some(),
     };
-    let (mut command, mut link) = match sandbox::command(&profile, &argv, launch) {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            writeln!(report, "refused {error}").unwrap();
-            return ExitCode::FAILURE;
-        }
-    };
+    let (mut command, mut link) =
+        match sandbox::command(&profile, Path::new(&argv[0]), &argv, launch) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                writeln!(report, "refused {error}").unwrap();
+                return ExitCode::FAILURE;
+            }
+        };
     let mut child = command.spawn().unwrap();
     drop(command);
     loop {
@@ -144,7 +145,8 @@ fn second(
         share_network: false,
     };
     let argv = ["/bin/sh".into(), "-c".into(), text.clone()];
-    let (mut command, mut link) = sandbox::command(profile, &argv, launch).unwrap();
+    let (mut command, mut link) =
+        sandbox::command(profile, Path::new("/bin/sh"), &argv, launch).unwrap();
     let mut child = command.spawn().unwrap();
     drop(command);
     loop {

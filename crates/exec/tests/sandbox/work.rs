@@ -155,7 +155,7 @@ if __name__ == '__main__':
 
     /// Processes of one's own: listed, signalled, waited for.
     fn own_processes_are_seen(lab) {
-        let text = "sleep 50 & ps -o comm= -p $!; kill $!; wait $!; echo $?; ps -e | grep -c sleep";
+        let text = "sleep 50 & until ps -o comm= -p $! | grep -x sleep; do :; done; kill $!; wait $!; echo $?; ps -e | grep -c sleep";
         let outcome = lab.shell(&format!("{text}; exit 0"));
         assert_eq!(outcome.good(), "sleep\n143\n0");
     }

@@ -113,6 +113,8 @@ fn make(parent: &Path, bounds: &[Bound]) -> Option<(PathBuf, OwnedFd)> {
         return None;
     }
     let place = parent.join(format!("quietcontext-{}", std::process::id()));
+    // Left by a supervisor that was killed, under a number that has come round again.
+    std::fs::remove_dir(&place).ok();
     std::fs::create_dir(&place).ok()?;
     let set = bounds.iter().try_for_each(|(_, file, value)| {
         let mut file = File::options().write(true).open(place.join(file))?;

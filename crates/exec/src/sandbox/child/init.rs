@@ -162,7 +162,7 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     let wait_status = wait_for(main)?;
     // What finishes by itself within the grace was not left behind.
     let left_behind = if reap_for(profile.limits.grace) { 0 } else { other_processes() };
-    order.channel.tell(&Message::Ended(Ended { wait_status, left_behind }), &[]);
+    order.channel.tell(&Message::Ended(Ended { wait_status, left_behind, stopped: false }), &[]);
     // When pid 1 ends the kernel ends everything else here, before our parent sees it.
     Ok(())
 }

@@ -10,6 +10,9 @@ use super::super::report::{Failure, InStep as _, Step};
 
 /// Smallest `pid_max` the kernel takes.
 const FEWEST_TASKS: u64 = 301;
+/// No core file. With 0 the kernel would still start a handler of the host, as root, for a program
+/// that crashes; it takes 1 for "not even that", and one byte is no file either.
+const NO_CORE: u64 = 1;
 /// How much likelier than the server a program is to be ended when memory runs out.
 const OUT_OF_MEMORY_SCORE: &str = "500";
 
@@ -45,7 +48,7 @@ fn release_at_least(release: &str, wanted: (u32, u32)) -> bool {
 /// Sets the limits of this process and all it starts.
 pub(super) fn apply(limits: &Limits) -> Result<(), Failure> {
     for (resource, value) in [
-        (Resource::Core, Some(0)),
+        (Resource::Core, Some(NO_CORE)),
         (Resource::Data, bound(limits.memory_bytes)),
         (Resource::Fsize, bound(limits.file_bytes)),
         (Resource::Nofile, bound(limits.open_files)),

@@ -37,7 +37,7 @@ pub(super) use canary::{CONTROL, PROCESS_SEEN, RAN, TRACE, WORKSPACE_WRITTEN};
 use super::Rung;
 use super::codec::Wire as _;
 use super::parent::{Action, Specification, receive, send};
-use super::report::{Failure, InStep as _, Message, Step};
+use super::report::{Ended, Failure, InStep as _, Message, Step};
 use namespaces::Gate;
 
 /// Exit status of a supervisor that could not do its work; the report says why.
@@ -168,20 +168,25 @@ fn watch(order: &Order, init: Pid) -> Result<(), Failure> {
     // server is gone: what has to be removed outside is then still removed.
     descriptors::let_go_of_standard_streams();
     let _ = set_parent_process_death_signal(None);
-    loop {
-        let mut wanted =
-            [PollFd::new(&process, PollFlags::IN), PollFd::new(&order.channel.0, PollFlags::HUP)];
-        rustix::io::retry_on_intr(|| poll(&mut wanted, None)).step(Step::Supervise, "")?;
-        let [ended, server] = wanted.map(|entry| !entry.revents().is_empty());
-        if server && !ended {
-            let _ = pidfd_send_signal(&process, Signal::KILL);
-        }
-        if ended || server {
-            rustix::io::retry_on_intr(|| waitpid(Some(init), WaitOptions::empty()))
-                .step(Step::Supervise, "")?;
-            return Ok(());
-        }
+    let stopped = ended_or_let_go(&process, &order.channel)?;
+    if stopped {
+        let _ = pidfd_send_signal(&process, Signal::KILL);
     }
+    rustix::io::retry_on_intr(|| waitpid(Some(init), WaitOptions::empty()))
+        .step(Step::Supervise, "")?;
+    if stopped {
+        order.channel.tell(&Message::Ended(Ended::STOPPED), &[]);
+    }
+    Ok(())
+}
+
+/// Waits for whichever comes first: the process ends (false), or the server stops listening or is
+/// gone (true).
+fn ended_or_let_go(process: &OwnedFd, channel: &Channel) -> Result<bool, Failure> {
+    let mut wanted =
+        [PollFd::new(process, PollFlags::IN), PollFd::new(&channel.0, PollFlags::RDHUP)];
+    rustix::io::retry_on_intr(|| poll(&mut wanted, None)).step(Step::Supervise, "")?;
+    Ok(wanted.first().is_some_and(|entry| entry.revents().is_empty()))
 }
 
 /// Reaps children until none is left or `grace` is over, at most a millisecond at a time late.

@@ -23,18 +23,19 @@ pub(super) fn become_program(
     if let Err(error) = descriptors::close_from_on_exec(3) {
         return Failure::new(Step::Descriptors, "", error);
     }
-    let mut argv = specification.argv.iter();
-    let Some(name) = argv.next() else {
-        return Failure::plain(Step::Execute, "no program");
-    };
+    let mut arguments = specification.arguments.iter();
+    let mut command = Command::new(&specification.program);
+    if let Some(zeroth) = arguments.next() {
+        command.arg0(zeroth);
+    }
     // `exec` also gives SIGPIPE back its default action, which the runtime of Rust changes.
-    let error = Command::new(name)
-        .args(argv)
+    let error = command
+        .args(arguments)
         .env_clear()
         .envs(specification.profile.environment.iter().map(|(key, value)| (key, value)))
         .envs(additions.iter().map(|(key, value)| (key, value)))
         .exec();
-    Failure::new(Step::Execute, name.to_string_lossy(), error)
+    Failure::new(Step::Execute, specification.program.to_string_lossy(), error)
 }
 
 /// Variables that the box itself decides: home, temporary directory, proxy.

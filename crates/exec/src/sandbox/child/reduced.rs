@@ -6,7 +6,6 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open,
     set_child_subreaper, set_parent_process_death_signal, waitpid,
@@ -19,7 +18,10 @@ use super::super::table::{DEVICES, EMPTIED, ROOT_SECRETS, Show, TOOLCHAINS};
 use super::cgroup::Group;
 use super::namespaces::{self, Gate, Identity, Side};
 use super::view::system_directory;
-use super::{Order, SETUP_FAILED, admit, descriptors, home, init, landlock, limits, privileges};
+use super::{
+    Order, SETUP_FAILED, admit, descriptors, ended_or_let_go, home, init, landlock, limits,
+    privileges,
+};
 use super::{program, protect, reap_for, seccomp};
 
 /// How long processes that were left behind are hunted.
@@ -153,12 +155,9 @@ fn watch(order: &Order, main: Pid) -> Result<(), Failure> {
     let process = pidfd_open(main, PidfdFlags::empty()).step(Step::Supervise, "")?;
     descriptors::let_go_of_standard_streams();
     let _ = set_parent_process_death_signal(None);
-    let mut wanted =
-        [PollFd::new(&process, PollFlags::IN), PollFd::new(&order.channel.0, PollFlags::HUP)];
-    rustix::io::retry_on_intr(|| poll(&mut wanted, None)).step(Step::Supervise, "")?;
-    if wanted.first().is_some_and(|entry| entry.revents().is_empty()) {
-        // The server let go.
+    if ended_or_let_go(&process, &order.channel)? {
         hunt();
+        order.channel.tell(&Message::Ended(Ended::STOPPED), &[]);
         return Ok(());
     }
     let ended = rustix::io::retry_on_intr(|| waitpid(Some(main), WaitOptions::empty()))
@@ -166,7 +165,7 @@ fn watch(order: &Order, main: Pid) -> Result<(), Failure> {
     let wait_status = ended.map_or(0, |(_, status): (Pid, WaitStatus)| status.as_raw());
     let quiet = reap_for(order.specification.profile.limits.grace);
     let left_behind = if quiet { 0 } else { hunt() };
-    order.channel.tell(&Message::Ended(Ended { wait_status, left_behind }), &[]);
+    order.channel.tell(&Message::Ended(Ended { wait_status, left_behind, stopped: false }), &[]);
     Ok(())
 }
 
