@@ -18,18 +18,24 @@ LOG_LINES = [
 LOG_LINES[299] = "00300  the pelican valve sticks at 1187 kilopascal"
 LOG = "\n".join(LOG_LINES) + "\n\n  600 steps, two blank lines follow\n\n\n"
 
+# Sections too long to be joined into one chunk.
+FILLER = "\n\n".join("Paragraph %d is about tides, berths and dues, and nobody looks for it. " % n * 3 for n in range(6))
 NOTES = """# Harbour notes
 
-General remarks about the harbour that nobody looks for.
+{0}
 
 ## Lamps
 
 The lighthouse keeper counts 4711 lamps each winter; spare wicks lie in the copper chest.
 
+{0}
+
 ## Ropes
 
 Hemp is stored dry. Splices are renewed by the deckhand named Ottilie.
-"""
+
+{0}
+""".format(FILLER)
 BIRDS = """Wrens nest low.
 
 The grey heron has a wingspan of 185 centimetres and hunts at dawn near the weir.
@@ -219,7 +225,7 @@ BATCH = [
 INDEX_AND_SEARCH = [
     call(
         "index",
-        {"matches": [r"^indexed \d+ bytes, \d+ lines, 3 sections as harbour · r:\d+-\d+"]},
+        {"matches": [r"^indexed [\d,]+ bytes, \d+ lines, [3-9] sections as harbour · r:\d+-\d+"]},
         find="index content for search",
         path="notes.md",
         source="harbour",
@@ -265,7 +271,8 @@ INDEX_AND_SEARCH = [
         preview=True,
     ),
     call("index", failing("path"), content="a", source="b", path="notes.md"),
-    call("index", {"matches": [r"\b2 files\b"]}, path="source"),
+    call("index", {"matches": [r"^2 files · 2 sections.* · 2 added$"]}, path="source"),
+    call("index", {"matches": [r"^2 files .*\b2 unchanged\b"]}, path="source"),
     call("search", {"contains": ["furnace"]}, queries=["apply_secrets"], content_type="code", preview=True),
     {
         "parallel": [
