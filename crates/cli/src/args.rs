@@ -43,6 +43,7 @@ pub(crate) struct Arguments {
 
 /// Flags of every command.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct Common {
     /// Workspace root [default: the working directory]
     #[arg(long, value_name = "DIR", global = true)]
@@ -53,9 +54,20 @@ pub(crate) struct Common {
     /// Log on standard error: off, error, warn, info, debug or trace [default: off]
     #[arg(long, value_name = "LEVEL", global = true)]
     log: Option<String>,
+}
+
+/// The form of an answer that may be piped.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Shape {
     /// Answer in JSON
-    #[arg(long, global = true)]
+    #[arg(long)]
     json: bool,
+}
+
+impl Shape {
+    fn form(self) -> Form {
+        if self.json { Form::Json } else { Form::Text }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -71,6 +83,8 @@ enum Command {
         /// The arguments, one JSON object; - reads it from standard input
         #[arg(default_value = "{}")]
         arguments: String,
+        #[command(flatten)]
+        shape: Shape,
     },
     /// Index a file, a directory, or with - what comes on standard input
     #[command(after_help = EXIT_CODES)]
@@ -80,14 +94,16 @@ enum Command {
         /// Label under which it is stored; the same label again replaces
         #[arg(long)]
         source: Option<String>,
+        #[command(flatten)]
+        shape: Shape,
     },
     /// Search what was indexed, fetched and printed by runs
     #[command(after_help = EXIT_CODES)]
     Search {
-        /// The question or the words; "quotes" keep a phrase together
+        /// The question or the words; -- before the first that begins with a hyphen
         #[arg(required = true)]
         words: Vec<String>,
-        /// Results
+        /// Most results, 1 to 20 [default: 3]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=20))]
         limit: Option<u8>,
         /// Only this label, a prefix ending in *, or a part of a path
@@ -99,6 +115,8 @@ enum Command {
         /// Titles and references without text
         #[arg(long)]
         brief: bool,
+        #[command(flatten)]
+        shape: Shape,
     },
     /// Print a stored document or a part of it, whole and exactly
     #[command(after_help = EXIT_CODES)]
@@ -111,7 +129,7 @@ enum Command {
     },
     /// List what is stored, newest first
     #[command(after_help = EXIT_CODES)]
-    Sources,
+    Sources(Shape),
     /// Remove stored text for good
     #[command(after_help = EXIT_CODES)]
     Purge {
@@ -127,10 +145,10 @@ enum Command {
     },
     /// Show every setting, its value and how to change it
     #[command(after_help = EXIT_CODES)]
-    Config,
+    Config(Shape),
     /// Check what the server needs on this machine
     #[command(after_help = EXIT_CODES)]
-    Doctor,
+    Doctor(Shape),
 }
 
 /// Kinds of content.
@@ -163,24 +181,27 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             return if asked_for { Exit::Fine } else { Exit::Usage }.into();
         }
     };
-    let Common { root, data_dir, log, json } = arguments.common;
+    let Common { root, data_dir, log } = arguments.common;
     let flags = Flags { root, data_dir, log };
-    let form = if json { Form::Json } else { Form::Text };
     let outcome = match arguments.command {
         Command::Serve => return serve::serve(&flags),
-        Command::Call { tool, arguments } => command::call::run(&flags, &tool, &arguments, form),
-        Command::Index { path, source } => command::index::run(&flags, &path, source, form),
-        Command::Search { words, limit, source, kind, brief } => {
+        Command::Call { tool, arguments, shape } => {
+            command::call::run(&flags, &tool, &arguments, shape.form())
+        }
+        Command::Index { path, source, shape } => {
+            command::index::run(&flags, &path, source, shape.form())
+        }
+        Command::Search { words, limit, source, kind, brief, shape } => {
             let query = command::search::Query { words, limit, source, kind, brief };
-            command::search::run(&flags, query, form)
+            command::search::run(&flags, query, shape.form())
         }
         Command::Cat { what, raw } => command::cat::run(&flags, &what, raw),
-        Command::Sources => command::sources::run(&flags, form),
+        Command::Sources(shape) => command::sources::run(&flags, shape.form()),
         Command::Purge { source, all: _, yes } => {
             command::purge::run(&flags, source.as_deref(), yes)
         }
-        Command::Config => command::config::run(&flags, form),
-        Command::Doctor => command::doctor::run(&flags, form),
+        Command::Config(shape) => command::config::run(&flags, shape.form()),
+        Command::Doctor(shape) => command::doctor::run(&flags, shape.form()),
     };
     terminal::finish(outcome)
 }

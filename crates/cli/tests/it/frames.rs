@@ -200,10 +200,8 @@ fn twelve_megabytes_on_a_line_are_taken() {
     let world = World::new();
     let mut server = world.serve();
     let big = "x".repeat(12 << 20);
-    server.write(format!("{}\n", search("1", &big)).as_bytes());
-    // What the tool says of it is its own affair.
-    let message = server.message(1);
-    assert!(message["result"]["content"].is_array(), "{message}");
+    let answer = server.call("search", json!({ "queries": ["a"], "unheard_of": big }));
+    assert!(answer.is_error && answer.text.contains("unheard_of"), "{answer:?}");
     server.ping(SOON);
 }
 

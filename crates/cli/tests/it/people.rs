@@ -1,10 +1,15 @@
 //! The commands for people: what they print, and how they exit.
 
-use std::{io::Write as _, process::Stdio};
+use std::{
+    io::Write as _,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::harness::World;
+use crate::harness::{World, assert_gone, binary, mark, shell, sleeper, wait_for_process};
 
 #[test]
 fn call_is_an_agents_call() {
@@ -16,7 +21,7 @@ fn call_is_an_agents_call() {
     assert_eq!(outcome.stdout.trim_end(), answer.text.trim_end());
     assert_eq!(outcome.code, Some(0), "a program's own failure is no error of the call");
     assert_eq!(outcome.stderr, "");
-    let outcome = world.run(&["--json", "call", "execute", arguments]);
+    let outcome = world.run(&["call", "execute", arguments, "--json"]);
     let value: Value = serde_json::from_str(&outcome.stdout).unwrap();
     assert_eq!(value["text"], answer.text);
     assert_eq!(value["is_error"], false);
@@ -83,7 +88,7 @@ fn what_is_indexed_is_found_printed_listed_and_purged() {
 fn cat_gives_the_bytes_as_they_came() {
     let world = World::new();
     let code = r"for i in $(seq 0 19999); do printf '%d \377\033[31mred\r\n' $i; done";
-    let arguments = crate::harness::shell(code).to_string();
+    let arguments = shell(code).to_string();
     let outcome = world.run(&["call", "execute", &arguments]);
     assert!(outcome.stdout.contains("execute:"), "{outcome:?}");
     let label =
@@ -141,4 +146,36 @@ fn doctor_names_what_is_there_and_what_is_not() {
     assert_eq!(state("python"), "ok");
     assert_eq!(state("store"), "ok", "{outcome:?}");
     assert_eq!(outcome.code, Some(0));
+}
+
+#[test]
+fn an_interrupted_call_stops_what_it_started() {
+    let (world, mark) = (World::new(), mark("interrupt"));
+    let mut command = world.command(&["call", "execute", "-"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    let arguments = shell(&sleeper(&mark)).to_string();
+    child.stdin.take().unwrap().write_all(arguments.as_bytes()).unwrap();
+    wait_for_process(&mark);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_gone(&mark, Duration::from_secs(2));
+}
+
+#[test]
+fn bare_in_a_terminal_it_says_what_it_is() {
+    let code = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))";
+    let mut command = Command::new("python3");
+    command.args(["-c", code]).arg(binary()).stdin(Stdio::null());
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("MCP server") && text.contains("quietcontext --help"), "{text}");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn words_that_look_like_flags_can_be_searched_for() {
+    let world = World::new();
+    world.run(&["call", "index", r#"{"content":"use --error-on-warnings here","source":"a"}"#]);
+    let found = world.run(&["search", "--brief", "--", "--error-on-warnings"]);
+    assert!(found.stdout.contains("[r:"), "{found:?}");
 }
