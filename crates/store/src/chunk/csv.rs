@@ -14,7 +14,8 @@ pub(super) fn cut(separator: Option<u8>, text: &str, context: &mut Context) -> V
     let bytes = text.as_bytes();
     let mark = if text.starts_with('\u{feff}') { 3 } else { 0 };
     let first = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()).min(HEADER_BYTES);
-    let first = text.floor_char_boundary(first.max(mark));
+    let first =
+        (mark..=first.max(mark)).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(mark);
     let own_header = context.header.is_none();
     let header = context
         .header

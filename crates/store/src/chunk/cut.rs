@@ -43,8 +43,6 @@ pub(super) struct Cutter<'a> {
     start: usize,
     /// Latest border of each rank within the open chunk; 0 when there is none.
     best: [usize; RANKS],
-    /// Whether the open chunk begins at a section, so that a tiny tail is not glued to a stranger.
-    sectioned: bool,
     ranges: Vec<Range<usize>>,
 }
 
@@ -52,7 +50,7 @@ impl<'a> Cutter<'a> {
     /// A cutter that joins a piece below `tiny` bytes with the section that follows it.
     pub(super) fn new(text: &'a str, tiny: usize) -> Self {
         let ranges = Vec::with_capacity(text.len() / (TARGET * 2 / 3) + 1);
-        Self { bytes: text.as_bytes(), tiny, start: 0, best: [0; RANKS], sectioned: true, ranges }
+        Self { bytes: text.as_bytes(), tiny, start: 0, best: [0; RANKS], ranges }
     }
 
     /// Says that a chunk may start at byte `at`, which must be a character border.
@@ -69,7 +67,6 @@ impl<'a> Cutter<'a> {
         }
         if rank == Rank::Section && at - self.start >= self.tiny {
             self.end_at(at);
-            self.sectioned = true;
         } else {
             self.best[rank as usize] = at;
         }
@@ -85,7 +82,7 @@ impl<'a> Cutter<'a> {
             let tail = self.start..end;
             let blank = self.bytes[tail.clone()].iter().all(u8::is_ascii_whitespace);
             let room = if blank { LIMIT } else { TARGET };
-            let small = blank || (tail.len() < self.tiny && !self.sectioned);
+            let small = blank || tail.len() < self.tiny;
             match self.ranges.last_mut() {
                 Some(last) if small && end - last.start <= room => last.end = end,
                 _ => self.ranges.push(tail),
@@ -97,7 +94,6 @@ impl<'a> Cutter<'a> {
     fn end_at(&mut self, at: usize) {
         self.ranges.push(self.start..at);
         self.start = at;
-        self.sectioned = false;
     }
 
     /// Cuts until the open chunk, seen up to the border `at`, is no longer too big.

@@ -46,27 +46,26 @@ const NAMES: [&str; 18] = [
 
 /// Cuts at members.
 pub(super) fn cut(form: Form, text: &str, context: &mut Context) -> Vec<Titled> {
-    let outline = scan(form, text, context);
-    let root = |index: u64| match form {
-        Form::Records => {
-            // Counted as people do, and over all windows.
-            let mut label = String::from("record ");
-            label.push_str(&(index + 1).to_string());
-            label
-        }
-        Form::Document => String::new(),
-    };
-    let style = Style { separator: '.', root: &root, note: &note };
+    let outline = scan(form, Outline::default(), text, context);
+    let style = Style { separator: '.', root: &|index| root(form, index), note: &note };
     outline.cut(text, &style)
 }
 
-/// The outline of a text; continues what `context` left open and leaves there what is open now.
-pub(super) fn scan(form: Form, text: &str, context: &mut Context) -> Outline {
+/// The name of a top-level value; records are counted as people do, and over all windows.
+fn root(form: Form, index: u64) -> String {
+    match form {
+        Form::Records => format!("record {}", index + 1),
+        Form::Document => String::new(),
+    }
+}
+
+/// Fills the outline of a text; continues what `context` left open and leaves there what is open now.
+pub(super) fn scan(form: Form, outline: Outline, text: &str, context: &mut Context) -> Outline {
     let mut scanner = Scanner {
         bytes: text.as_bytes(),
         at: 0,
         form,
-        outline: Outline::default(),
+        outline,
         open: Vec::new(),
         roots: context.records,
         fresh: true,
@@ -107,7 +106,7 @@ impl Scanner<'_> {
             self.outline.member(0, Label::Known(step.label));
             self.outline.open();
             self.open.push(Open { list: step.level & 1 == 1, index: u64::from(step.level >> 1) });
-            self.fresh = false;
+            self.fresh = context.fresh;
         }
         if std::mem::take(&mut context.quoted) {
             self.at = string_end(self.bytes, 0);
@@ -118,7 +117,10 @@ impl Scanner<'_> {
     fn suspend(&mut self, text: &str, context: &mut Context) {
         context.records = self.roots;
         context.quoted = self.at > self.bytes.len();
-        let labels = self.outline.trail().map(|label| match label {
+        context.fresh = self.fresh;
+        let form = self.form;
+        let labels = self.outline.trail().enumerate().map(|(depth, label)| match label {
+            Label::Index(index) if depth == 0 => root(form, *index),
             Label::Key(key) => title::clean(text.get(key.clone()).unwrap_or_default(), 80),
             Label::Index(index) => format!("[{index}]"),
             Label::Known(label) => label.clone(),

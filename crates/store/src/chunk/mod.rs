@@ -53,6 +53,8 @@ pub(crate) struct Context {
     records: u64,
     /// Whether the window before ended inside a quoted string.
     quoted: bool,
+    /// Whether the next key or value starts a member.
+    fresh: bool,
 }
 
 /// One step of a [`Context`]'s trail.

@@ -3,8 +3,11 @@
 use std::ops::Range;
 
 use super::json::{self, Form};
-use super::outline::Style;
+use super::outline::{Outline, Style};
 use super::{Context, Step, Titled, markdown, title};
+
+/// Members around a cell: the notebook and its list of cells.
+const CELL_DEPTH: u8 = 2;
 
 /// A cell of the notebook.
 #[derive(Debug)]
@@ -15,7 +18,7 @@ struct Cell {
 
 /// Cuts at cells and, in large cells, at their members.
 pub(super) fn cut(text: &str, context: &mut Context) -> Vec<Titled> {
-    let outline = json::scan(Form::Document, text, context);
+    let outline = json::scan(Form::Document, Outline::apart(CELL_DEPTH), text, context);
     let style = Style { separator: '.', root: &|_| String::new(), note: &|_, _| String::new() };
     let cells = cells(text);
     let mut next = 0;

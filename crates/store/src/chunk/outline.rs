@@ -37,6 +37,8 @@ pub(super) struct Member {
     pub(super) at: usize,
     pub(super) label: Label,
     parent: usize,
+    /// Members around it.
+    depth: u8,
     /// Whether it holds other members.
     container: bool,
     /// Whether it was too big for one chunk, so that its inner members are listed after it.
@@ -49,16 +51,24 @@ pub(super) struct Outline {
     members: Vec<Member>,
     /// Open containers, by index in `members`.
     open: Vec<usize>,
+    /// Members at this depth, if there is one, get a chunk of their own however small all is.
+    apart: Option<u8>,
     /// Containers beyond [`MAX_DEPTH`].
     too_deep: usize,
 }
 
 impl Outline {
+    /// An outline that keeps the members at `depth` apart.
+    pub(super) fn apart(depth: u8) -> Self {
+        Self { apart: Some(depth), ..Self::default() }
+    }
+
     /// A member starts at `at`.
     pub(super) fn member(&mut self, at: usize, label: Label) {
         if self.too_deep == 0 {
             let parent = self.open.last().copied().unwrap_or(ROOT);
-            let member = Member { at, label, parent, container: false, expanded: false };
+            let depth = self.open.len() as u8;
+            let member = Member { at, label, parent, depth, container: false, expanded: false };
             self.members.push(member);
         }
     }
@@ -80,7 +90,11 @@ impl Outline {
         } else if let Some(index) = self.open.pop() {
             let size = end - self.members[index].at;
             // Whole up to the limit, with room for the comma and brackets that follow it.
-            if size <= LIMIT - 64 {
+            let member = &self.members[index];
+            let first = index == 0 || member.parent == 0;
+            let around = first && self.apart.is_some_and(|depth| member.depth < depth);
+            let begun_before = matches!(member.label, Label::Known(_));
+            if size <= LIMIT - 64 && !around && !begun_before {
                 self.members.truncate(index + 1);
             } else {
                 self.members[index].expanded = true;
@@ -127,7 +141,12 @@ impl Outline {
             self.members.get(index + 1).map_or(end, |next| next.at) - self.members[index].at
         };
         let big = |index: usize| self.members[index].container && size(index) >= OWN;
-        let own = member.parent != before.parent || member.expanded || big(index) || big(index - 1);
+        let apart = self.apart == Some(member.depth) && member.container;
+        let own = apart
+            || member.parent != before.parent
+            || member.expanded
+            || big(index)
+            || big(index - 1);
         Some(if own { Rank::Section } else { Rank::Block })
     }
 

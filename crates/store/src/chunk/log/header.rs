@@ -14,7 +14,7 @@ pub(super) enum Tells {
 
 /// Whether the text of this line alone says that it comes from a program: used to tell a log.
 pub(in super::super) fn is_telling(line: &[u8]) -> bool {
-    tells(line).is_some() || is_stamped(line) || is_runner(line)
+    tells(line).is_some() || is_placed(line) || is_stamped(line) || is_runner(line)
 }
 
 /// What a line tells by its beginning. Most lines leave at the first byte.

@@ -1,7 +1,10 @@
 //! Tests of the chunkers: what holds for every text, and what each kind must do with a small one.
 
+mod code;
 mod corpus;
+mod detect;
 mod kinds;
+mod output;
 mod tiling;
 
 use super::cut::LIMIT;

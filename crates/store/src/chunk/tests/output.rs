@@ -1,0 +1,103 @@
+//! Output of programs: a chunk starts where a failure, a commit or a file does, and says so.
+
+use super::super::{ContentKind, Context, sections_with};
+use super::titles;
+
+/// Lines without a message, about `bytes` bytes.
+fn noise(bytes: usize) -> String {
+    "    at some place in the code of it\n".repeat(bytes / 36)
+}
+
+fn log(blocks: &[&str]) -> Vec<String> {
+    let blocks: Vec<String> =
+        blocks.iter().map(|block| format!("{block}\n{}", noise(400))).collect();
+    let text = blocks.concat();
+    titles(ContentKind::Log, &text)
+}
+
+#[test]
+fn each_failure_starts_a_chunk_and_names_it() {
+    let table: [(&[&str], &[&str]); 10] = [
+        (
+            &[
+                "---- a::one stdout ----\nthread 'a::one' panicked at src/a.rs:3:5:",
+                "---- a::two stdout ----",
+            ],
+            &["a::one stdout > thread 'a::one' panicked at src/a.rs:3:5:", "a::two stdout"],
+        ),
+        (
+            &["____ test_one ____\nE   AssertionError: assert 1 == 2", "____ test_two[x-y] ____"],
+            &["test_one > E AssertionError: assert 1 == 2", "test_two[x-y]"],
+        ),
+        (
+            &["error[E0382]: use of moved value: `a`", "error: mismatched braces"],
+            &["error[E0382]: use of moved value: `a`", "error: mismatched braces"],
+        ),
+        (
+            &["--- FAIL: TestOne (0.00s)", "--- FAIL: TestTwo (0.01s)"],
+            &["FAIL: TestOne (0.00s)", "FAIL: TestTwo (0.01s)"],
+        ),
+        (&["  ● cart › adds", "  ● cart › removes"], &["● cart › adds", "● cart › removes"]),
+        (
+            &["not ok 3 - rejects", "not ok 4 - accepts"],
+            &["not ok 3 - rejects", "not ok 4 - accepts"],
+        ),
+        (
+            &["src/a.c:10:5: error: unknown name", "src/b.ts(3,1): error TS2304: gone"],
+            &["src/a.c:10:5: error: unknown name", "src/b.ts(3,1): error TS2304: gone"],
+        ),
+        (
+            &[
+                "commit 1234567890abcdef\nAuthor: a\n\n    Mend the thing",
+                "commit abcdef1234567890\n\n    Break it",
+            ],
+            &["commit 1234567890ab Mend the thing", "commit abcdef123456 Break it"],
+        ),
+        (
+            &["diff --git a/src/x.rs b/src/x.rs", "@@ -1,2 +3,4 @@ fn inner()"],
+            &["diff src/x.rs", "diff src/x.rs > fn inner()"],
+        ),
+        (
+            &["panic: runtime error: index out of range", "FAIL: test_add (tests.Sum)"],
+            &["panic: runtime error: index out of range", "FAIL: test_add (tests.Sum)"],
+        ),
+    ];
+    for (blocks, expected) in table {
+        assert_eq!(log(blocks), expected);
+    }
+}
+
+#[test]
+fn the_title_of_a_log_is_its_gravest_line() {
+    let text = "2024-01-01 INFO start\n2024-01-01 WARN low\n2024-01-01 ERROR disk full\n2024-01-01 INFO end\n";
+    assert_eq!(titles(ContentKind::Log, text), ["2024-01-01 ERROR disk full"]);
+    let quiet = "2024-01-01 INFO start\n2024-01-01 INFO end\n";
+    assert_eq!(titles(ContentKind::Log, quiet), ["2024-01-01 INFO start"]);
+    let traced = format!(
+        "2024-01-01 INFO start\nTraceback (most recent call last):\n{}ValueError: bad\n",
+        noise(200)
+    );
+    assert_eq!(titles(ContentKind::Log, &traced), ["Traceback (most recent call last):"]);
+}
+
+#[test]
+fn a_stack_trace_stays_with_its_message() {
+    let event = format!("2024-01-01 ERROR failed\n{}", noise(700));
+    let text = event.repeat(6);
+    let starts: Vec<bool> = super::cut(ContentKind::Log, &text)
+        .iter()
+        .map(|(_, body)| body.starts_with("2024"))
+        .collect();
+    assert_eq!(starts, vec![true; starts.len()]);
+}
+
+#[test]
+fn a_failure_goes_on_in_the_next_window() {
+    let mut context = Context::default();
+    sections_with(ContentKind::Log, None, "---- a::one stdout ----\nleft: 1\n", &mut context);
+    let found = sections_with(ContentKind::Log, None, "right: 2\n", &mut context);
+    assert_eq!(
+        found.first().map(|section| section.title.as_str()),
+        Some("a::one stdout > right: 2")
+    );
+}
