@@ -131,14 +131,12 @@ fn text(tree: &Tree, pre: Id) -> String {
                     next = tree.after(Step::Leave(id), pre);
                 } else if tree.tag(id) == Some(Tag::Br) {
                     code.push('\n');
+                } else if id != pre {
+                    end_line(tree, id, &mut code);
                 }
             }
-            Step::Leave(id) => {
-                let block = tree.tag(id).is_some_and(|tag| tag.flow() >= Flow::Line);
-                if block && id != pre && !code.is_empty() && !code.ends_with('\n') {
-                    code.push('\n');
-                }
-            }
+            Step::Leave(id) if id != pre => end_line(tree, id, &mut code),
+            Step::Leave(_) => {}
         }
     }
     // Blank lines at the end are layout; those at the start may be, but indentation is not.
@@ -147,6 +145,14 @@ fn text(tree: &Tree, pre: Id) -> String {
     let blank_lines = code.len() - code.trim_start_matches(['\n', '\r']).len();
     code.drain(..blank_lines);
     if code.contains('\r') { code.replace("\r\n", "\n").replace('\r', "\n") } else { code }
+}
+
+/// A block inside of a `<pre>` has lines of its own.
+fn end_line(tree: &Tree, id: Id, code: &mut String) {
+    let block = tree.tag(id).is_some_and(|tag| (Flow::Line..Flow::Never).contains(&tag.flow()));
+    if block && !code.is_empty() && !code.ends_with('\n') {
+        code.push('\n');
+    }
 }
 
 /// Line numbers beside the code, copy buttons, link marks.
@@ -305,6 +311,7 @@ mod tests {
             ("<pre><button>Copy</button>a * _b_ [c] \\d</pre>", "a * _b_ [c] \\d"),
             ("<pre>a\r\nb</pre>", "a\nb"),
             ("<pre>\u{a0}x</pre>", "\u{a0}x"),
+            ("<pre>struct S&lt;T&gt;<div class=where>where\n    T: X,</div>{ }</pre>", "struct S<T>\nwhere\n    T: X,\n{ }"),
         ];
         for (html, expected) in table {
             assert_eq!(first_block(html).code, expected, "{html}");
