@@ -15,6 +15,14 @@ fn kinds() -> impl Iterator<Item = ContentKind> {
     super::table::rows().map(|row| row.kind)
 }
 
+/// One kind for each way of cutting, and the languages whose rules differ most: for large texts.
+fn different_kinds() -> impl Iterator<Item = ContentKind> {
+    let languages = ["rust", "python", "javascript", "c", "ruby", "yaml", "make", "code"];
+    kinds().filter(move |kind| {
+        !matches!(kind, ContentKind::Code(_)) || languages.contains(&kind.name())
+    })
+}
+
 /// Fails unless the sections are what the store relies on.
 fn assert_tiles(kind: ContentKind, text: &str, sections: &[Section]) {
     let context = || format!("{kind:?} on {:?}", text.chars().take(200).collect::<String>());
