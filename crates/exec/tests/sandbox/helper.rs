@@ -42,6 +42,7 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
     let mut rung = Rung::Namespaces;
     let mut report = None;
     let mut twice = None;
+    let mut stop_when = None;
     let mut stdin = OsString::from("/dev/null");
     let mut left = arguments.into_iter();
     let argv: Vec<_> = loop {
@@ -70,6 +71,8 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
             "--temporary" => profile.limits.temporary_bytes = number(value()),
             "--grace-ms" => profile.limits.grace = Duration::from_millis(number(value())),
             "--stdin" => stdin = value(),
+            // Stops the box once this file exists.
+            "--stop-when" => stop_when = Some(PathBuf::from(value())),
             "--report" => report = Some(value()),
             // A second program joins the first one's network while that runs.
             "--then" => twice = Some(value()),
@@ -107,6 +110,12 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
                 if let Some(listener) = started.proxy {
                     std::thread::spawn(move || serve(&listener));
                 }
+                if let Some(path) = stop_when.take() {
+                    while !path.exists() {
+                        std::thread::sleep(Duration::from_millis(2));
+                    }
+                    link.stop();
+                }
                 if let Some(network) = started.network {
                     second(&profile, &twice.take().unwrap(), &network, &mut report);
                 }
@@ -114,6 +123,9 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
             Event::Failed(failure) => writeln!(report, "failed {failure}").unwrap(),
             Event::Ended(ended) => {
                 writeln!(report, "ended {} {}", ended.wait_status, ended.left_behind).unwrap();
+                if ended.stopped {
+                    writeln!(report, "stopped").unwrap();
+                }
             }
             Event::Layers(_) => {}
             Event::Closed => break,

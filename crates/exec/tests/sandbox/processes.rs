@@ -104,6 +104,21 @@ both! {
         }
     }
 
+    /// A server that stops a box gets its report when everything in it is gone.
+    fn a_stopped_box_says_so(lab) {
+        for rung in [&[][..], &["--reduced"]] {
+            let (marker, go) = (marker("stop"), lab.at("workspace/go"));
+            let text = format!("{} sleep 0.2; touch {go}; sleep {marker}", survivors(&marker));
+            let flags = [&["--stop-when", &go], rung].concat();
+            let outcome = lab.run(&flags, &["/bin/bash", "-c", &text]);
+            assert!(!runs(&marker), "{rung:?}");
+            assert_eq!(outcome.status().signal(), Some(libc::SIGKILL), "{outcome:?}");
+            assert!(outcome.report.ends_with("stopped\n"), "{outcome:?}");
+            std::fs::remove_file(&go).unwrap();
+            assert!(!lab.shell("true").report.contains("stopped"), "the control");
+        }
+    }
+
     /// A supervisor that is killed takes the box along; the next box removes what it left.
     fn nothing_survives_the_supervisor(lab) {
         let marker = marker("supervisor");

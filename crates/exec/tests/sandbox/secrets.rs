@@ -88,6 +88,16 @@ both! {
         assert!(real.contains("SECRET"), "the real one is untouched");
     }
 
+    /// A home in a place that is emptied anyway, and one that is nowhere.
+    fn a_home_anywhere_is_a_home(lab) {
+        let home = format!("/tmp/box-lab-home-{}-{}", std::process::id(), lab.is_root());
+        let outcome = lab.run(&["--home", &home], &["/bin/sh", "-c", "echo x > ~/file; cat ~/file"]);
+        assert_eq!(outcome.good(), "x", "{outcome:?}");
+        assert!(!std::path::Path::new(&home).exists());
+        let outcome = lab.run(&["--home", "/nonexistent/home"], &["/bin/sh", "-c", "echo $HOME"]);
+        assert_eq!(outcome.good(), "/nonexistent/home", "{outcome:?}");
+    }
+
     /// What the user hides is neither read nor run, also inside the workspace.
     fn hidden_paths_are_out_of_view(lab) {
         let (file, directory) = (lab.at("workspace/secret.txt"), lab.at("outside/private"));

@@ -86,8 +86,9 @@ const UNKNOWN: &[libc::c_long] = &[
     libc::SYS_io_uring_setup,
 ];
 
-/// `ioctl` requests that type into a terminal.
-const TYPING: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
+/// `ioctl` requests that type into a terminal: TIOCSTI and TIOCLINUX. As numbers, since the C
+/// libraries do not agree on their type.
+const TYPING: [u64; 2] = [0x5412, 0x541c];
 
 /// Socket families that a network namespace holds.
 const FAMILIES: [libc::c_int; 4] = [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX, libc::AF_NETLINK];
@@ -177,12 +178,8 @@ fn typing() -> Result<Vec<SeccompRule>, seccompiler::Error> {
     TYPING
         .iter()
         .map(|request| {
-            let condition = SeccompCondition::new(
-                1,
-                SeccompCmpArgLen::Dword,
-                SeccompCmpOp::Eq,
-                *request & 0xffff_ffff,
-            )?;
+            let condition =
+                SeccompCondition::new(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request)?;
             Ok(SeccompRule::new(vec![condition])?)
         })
         .collect()
@@ -274,10 +271,10 @@ mod tests {
             (libc::SYS_clone, [(libc::CLONE_VM | libc::CLONE_THREAD) as u64, 0], allow),
             (libc::SYS_clone, [libc::CLONE_NEWUSER as u64, 0], errno(libc::EPERM)),
             (libc::SYS_clone, [HIGH | libc::CLONE_NEWNET as u64, 0], errno(libc::EPERM)),
-            (libc::SYS_ioctl, [0, libc::TCGETS], allow),
-            (libc::SYS_ioctl, [0, libc::TIOCSTI], errno(libc::EPERM)),
-            (libc::SYS_ioctl, [0, HIGH | libc::TIOCSTI], errno(libc::EPERM)),
-            (libc::SYS_ioctl, [0, libc::TIOCLINUX], errno(libc::EPERM)),
+            (libc::SYS_ioctl, [0, 0x5401], allow),
+            (libc::SYS_ioctl, [0, TYPING[0]], errno(libc::EPERM)),
+            (libc::SYS_ioctl, [0, HIGH | TYPING[0]], errno(libc::EPERM)),
+            (libc::SYS_ioctl, [0, TYPING[1]], errno(libc::EPERM)),
             (libc::SYS_socket, [libc::AF_INET as u64, 0], allow),
             (libc::SYS_socket, [libc::AF_INET6 as u64, 0], allow),
             (libc::SYS_socket, [libc::AF_UNIX as u64, 0], allow),

@@ -69,12 +69,13 @@ impl View {
         openat2(&self.root, path, flags, Mode::empty(), resolve)
     }
 
-    /// Makes a directory of the box's own space and puts it at `path`, if that is a directory.
+    /// Makes a directory of the box's own space and puts it at `path`.
     pub(super) fn empty(&self, path: &Path, name: &str, mode: Mode) -> Result<(), Failure> {
         let shown = path.display().to_string();
-        let place = match self.find_exact(path) {
+        // A home below an emptied directory is made anew; one that is nowhere stays so.
+        let place = match self.make(path, true) {
             Ok(place) => place,
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ROFS | Errno::ACCESS) => return Ok(()),
             Err(error) => return Err(Failure::new(Step::View, shown, error)),
         };
         mkdirat(&self.space, name, mode).step(Step::View, &shown)?;
