@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 
 use crate::Result;
+use crate::background;
 use crate::block::Block;
 use crate::core::Core;
 use crate::document::DocumentInfo;
+use crate::error::StoreError;
 use crate::ids::{ChunkId, ChunkRange, DocumentId};
 use crate::pending;
 use crate::read::Blocks;
@@ -177,20 +179,23 @@ pub(crate) fn matching(connection: &Connection, source: &str) -> Result<Vec<Labe
 }
 
 impl Core {
-    pub(crate) fn search(&self, query: &Query<'_>) -> Result<Found> {
-        self.finish_for(query)?;
+    pub(crate) fn search(self: &Arc<Self>, query: &Query<'_>) -> Result<Found> {
+        if self.finish_for(query)? {
+            background::kick(self);
+        }
         self.pool.read(|connection| {
             let texts = Texts::new(self, connection);
             search::search(connection, &texts, &self.memory, query)
         })
     }
 
-    /// Indexes what concerns a query when it is little; otherwise the search scans it.
-    fn finish_for(&self, query: &Query<'_>) -> Result<()> {
+    /// Indexes what is pending when it is little; otherwise the search scans it. Answers whether
+    /// some is left.
+    fn finish_for(&self, query: &Query<'_>) -> Result<bool> {
         let missing = self.pool.read(pending::all)?;
         let chunks: u64 = missing.iter().map(|pending| pending.last + 1 - pending.next).sum();
         if missing.is_empty() || chunks > FINISH_CHUNKS {
-            return Ok(());
+            return Ok(!missing.is_empty());
         }
         let now = Instant::now();
         let limit = now + FINISH_TIME;
@@ -198,11 +203,11 @@ impl Core {
             query.deadline.map_or(limit, |deadline| limit.min(now + (deadline - now) / 2));
         match self.finish_pending(None, deadline) {
             // Searching must work where writing cannot: then everything pending is scanned.
-            Ok(_) => Ok(()),
-            Err(error) if error.is_damage() => Err(error),
+            Ok(finished) => Ok(!finished),
+            Err(error @ StoreError::Corrupt { .. }) => Err(error),
             Err(error) => {
                 tracing::debug!(%error, "pending text is scanned");
-                Ok(())
+                Ok(false)
             }
         }
     }

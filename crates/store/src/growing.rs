@@ -243,10 +243,10 @@ impl Growing {
         let view = self.receipt.view;
         // While it runs, bytes of a line that has not ended count as not captured yet.
         let raw_from = self.windows.as_ref().map_or(0, Windows::raw_from);
-        transaction
+        let updated = transaction
             .prepare_cached(
                 "UPDATE documents SET last = ?2, bytes = ?3, view_bytes = ?4, lines = ?5,
-                 encoding = ?6, flags = ?7, raw_from = ?8 WHERE id = ?1",
+                 encoding = ?6, flags = ?7, raw_from = ?8 WHERE id = ?1 AND state = 2",
             )?
             .execute(rusqlite::params![
                 self.numbers.document as i64,
@@ -258,7 +258,8 @@ impl Growing {
                 row::flags(view),
                 raw_from as i64,
             ])?;
-        Ok(())
+        // Its label was replaced or purged: nobody could read what follows.
+        if updated == 0 { Err(StoreError::Missing) } else { Ok(()) }
     }
 
     fn end(&self, transaction: &Transaction<'_>, outcome: &str) -> Result<()> {

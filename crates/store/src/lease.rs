@@ -9,6 +9,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::gate;
+
 /// Held by one open store; its token marks what that store is busy with.
 #[derive(Debug)]
 pub(crate) struct Lease {
@@ -20,6 +22,7 @@ pub(crate) struct Lease {
 impl Lease {
     /// Takes a new lease beside the store's file.
     pub(crate) fn take(store: &Path) -> io::Result<Lease> {
+        gate::make_folder(store.parent().unwrap_or(Path::new(".")))?;
         let token = format!("{:016x}", RandomState::new().build_hasher().finish());
         let path = lease_path(store, &token);
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;

@@ -44,6 +44,20 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<Pending>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The open chunks of growing documents, as document, first and last: they get full-text rows when
+/// they are closed, and are read by searches until then.
+pub(crate) fn open_chunks(connection: &Connection) -> Result<Vec<(u64, u64, u64)>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT id, last FROM documents WHERE state = 2 AND last IS NOT NULL
+         AND (SELECT open FROM blocks WHERE first <= documents.last ORDER BY first DESC LIMIT 1)",
+    )?;
+    let rows = statement.query_map((), |row| {
+        let last = row.get::<_, i64>(1)? as u64;
+        Ok((row.get::<_, i64>(0)? as u64, last, last))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 impl Core {
     /// Writes some of a document's missing full-text rows in one transaction. Answers whether any
     /// are missing still.

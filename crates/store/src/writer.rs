@@ -3,7 +3,7 @@
 //! The caller's thread decodes, cuts and compresses; another one writes. Numbers are reserved in
 //! spans beforehand, so receipts can be made before anything is written.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -48,6 +48,8 @@ pub struct Writer {
     documents: Reserve,
     /// What this writer did to labels: the document each leads to.
     labels: HashMap<String, Option<u64>>,
+    /// Documents that lost a label since the last commit, and maybe their last one.
+    shaken: HashSet<u64>,
     /// What this writer stored, by digest, with its label.
     stored: HashMap<[u8; 32], Receipt>,
     sender: Option<SyncSender<Vec<Step>>>,
@@ -99,6 +101,7 @@ impl Writer {
             chunks: Reserve::default(),
             documents: Reserve::default(),
             labels: HashMap::new(),
+            shaken: HashSet::new(),
             stored: HashMap::new(),
             sender: Some(sender),
             thread: Some(thread),
@@ -132,7 +135,11 @@ impl Writer {
         let viewed = prepare::look(&new, &head.bytes, observer);
         let digest = viewed.digest;
         let led_to = self.leads_to(&label)?;
-        if let Some(there) = self.there(&digest)? {
+        let there = self.there(&digest)?;
+        if led_to.is_some() && led_to != there.as_ref().map(|there| there.document.0) {
+            self.shaken.extend(led_to);
+        }
+        if let Some(there) = there {
             let status = match led_to {
                 Some(document) if document == there.document.0 => Status::Unchanged,
                 Some(_) => Status::Replaced,
@@ -165,9 +172,8 @@ impl Writer {
 
     /// Removes a label, and its text when no other label leads to it. `false`: no such label.
     pub fn forget(&mut self, label: &str) -> Result<bool> {
-        if self.leads_to(label)?.is_none() {
-            return Ok(false);
-        }
+        let Some(document) = self.leads_to(label)? else { return Ok(false) };
+        self.shaken.insert(document);
         self.labels.insert(label.to_owned(), None);
         self.push(Step::Forget(label.to_owned()), 0)?;
         Ok(true)
@@ -208,10 +214,25 @@ impl Writer {
     }
 
     /// The document with that digest.
-    fn there(&self, digest: &[u8; 32]) -> Result<Option<Receipt>> {
-        if let Some(own) = self.stored.get(digest) {
-            return Ok(Some(own.clone()));
+    fn there(&mut self, digest: &[u8; 32]) -> Result<Option<Receipt>> {
+        let found = match self.stored.get(digest) {
+            Some(own) => Some(own.clone()),
+            None => self.committed(digest)?,
+        };
+        match found {
+            Some(found) if self.shaken.contains(&found.document.0) => {
+                // Only the commit shows whether it is still there.
+                self.flush()?;
+                self.settle()?;
+                self.shaken.clear();
+                self.stored.clear();
+                self.committed(digest)
+            }
+            found => Ok(found),
         }
+    }
+
+    fn committed(&self, digest: &[u8; 32]) -> Result<Option<Receipt>> {
         self.core.pool.read(|connection| {
             let Some(row) = DocumentRow::by_digest(connection, digest)? else { return Ok(None) };
             let labels = LabelRow::of_document(connection, row.id)?;

@@ -85,6 +85,8 @@ struct Counts {
     /// Control characters no text has, NUL included.
     controls: usize,
     nuls: usize,
+    /// NULs right behind another one: padding. Lists separate their items by single ones.
+    padding: usize,
     /// Some bad byte stands beside an ASCII letter.
     beside_letter: bool,
 }
@@ -97,6 +99,7 @@ impl Counts {
             let valid = chunk.valid().as_bytes();
             counts.controls += valid.iter().filter(|&&byte| is_foreign(byte)).count();
             counts.nuls += memchr::memchr_iter(0, valid).count();
+            counts.padding += valid.windows(2).filter(|pair| *pair == [0, 0]).count();
             counts.multi += valid.iter().filter(|&&byte| byte >= 0xc0).count();
             at += valid.len();
             let invalid = chunk.invalid();
@@ -118,7 +121,7 @@ impl Counts {
     }
 
     fn is_binary(&self, length: usize) -> bool {
-        self.controls * 20 > length && (self.bad * 20 > length || self.nuls * 10 > length)
+        self.controls * 20 > length && (self.bad * 20 > length || self.padding * 10 > length)
             || (self.nuls > 0 && self.bad * 10 > length)
     }
 }

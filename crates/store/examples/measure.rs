@@ -1,0 +1,298 @@
+//! Measures the store against the bare engine, in one run, so that the ratios mean something on any
+//! machine: `cargo run --release -p quietcontext-store --example measure -- FOLDER…`.
+//!
+//! The folders hold the texts to store (sources, documentation); at most 64 MB are used.
+#![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers")]
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use quietcontext_store::{
+    Label, NewDocument, Origin, Query, Retention, Scope, Store, StoreOptions,
+};
+use rusqlite::Connection;
+use rustix::time::{ClockId, clock_gettime};
+
+const CORPUS_BYTES: usize = 64_000_000;
+const BIG_BYTES: u64 = 100_000_000;
+const SEARCH_CHUNKS: u64 = 10_000;
+
+fn main() {
+    let folders: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let texts = corpus(&folders);
+    let bytes: usize = texts.iter().map(|(_, text)| text.len()).sum();
+    println!("corpus: {} files, {:.1} MB", texts.len(), mega(bytes as u64));
+    let base = tempfile::tempdir_in(".").unwrap();
+    let bare = bare_engine(base.path(), &texts);
+    let ours = many(base.path(), &texts, bytes);
+    println!(
+        "ratio, store to bare engine: {:.2} by wall, {:.2} by CPU",
+        ours.0 / bare.0,
+        ours.1 / bare.1
+    );
+    searches(base.path(), &texts);
+    big(base.path());
+}
+
+fn mega(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Megabytes per second by wall and by processor time.
+fn rates(bytes: usize, work: impl FnOnce()) -> (f64, f64) {
+    let (wall, cpu) = (Instant::now(), processor_time());
+    work();
+    let megabytes = mega(bytes as u64);
+    (
+        megabytes / wall.elapsed().as_secs_f64(),
+        megabytes / (processor_time() - cpu).as_secs_f64(),
+    )
+}
+
+fn corpus(folders: &[PathBuf]) -> Vec<(String, String)> {
+    let (mut texts, mut bytes) = (Vec::new(), 0);
+    let mut folders: Vec<PathBuf> = folders.iter().rev().cloned().collect();
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            if path.is_dir() && !path.is_symlink() {
+                folders.push(path);
+            } else if let Ok(text) = fs::read_to_string(&path)
+                && text.len() < 1 << 20
+                && bytes < CORPUS_BYTES
+            {
+                bytes += text.len();
+                texts.push((path.to_string_lossy().into_owned(), text));
+            }
+        }
+    }
+    texts
+}
+
+/// What the engine alone needs: external content, porter, 8 MB in a transaction.
+fn bare_engine(base: &Path, texts: &[(String, String)]) -> (f64, f64) {
+    let path = base.join("bare.db");
+    let mut connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384;
+             CREATE TABLE chunk (id INTEGER PRIMARY KEY, title TEXT, content TEXT);
+             CREATE VIRTUAL TABLE f USING fts5(title, content, content = 'chunk',
+                content_rowid = 'id', tokenize = 'porter unicode61');",
+        )
+        .unwrap();
+    let bytes: usize = texts.iter().map(|(_, text)| text.len()).sum();
+    let rate = rates(bytes, || {
+        let mut id = 0_i64;
+        let mut files = texts.iter().peekable();
+        while files.peek().is_some() {
+            let transaction = connection.transaction().unwrap();
+            let mut written = 0;
+            while let Some((path, text)) = files.next_if(|_| written < 8 << 20) {
+                for piece in pieces(text) {
+                    id += 1;
+                    let mut row = transaction
+                        .prepare_cached("INSERT INTO chunk VALUES (?1, ?2, ?3)")
+                        .unwrap();
+                    row.execute((id, path, piece)).unwrap();
+                    let mut row = transaction
+                        .prepare_cached("INSERT INTO f (rowid, title, content) VALUES (?1, ?2, ?3)")
+                        .unwrap();
+                    row.execute((id, path, piece)).unwrap();
+                    written += piece.len();
+                }
+            }
+            transaction.commit().unwrap();
+        }
+    });
+    println!(
+        "bare engine: {:.1} MB/s wall, {:.1} MB per CPU s, file / text {:.2}",
+        rate.0,
+        rate.1,
+        size(&path) as f64 / bytes as f64
+    );
+    rate
+}
+
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = rest.floor_char_boundary(1_200);
+        let end = rest.get(..end)?.rfind('\n').map_or(end, |feed| feed + 1).max(1);
+        let (piece, after) = rest.split_at(rest.ceil_char_boundary(end));
+        rest = after;
+        Some(piece)
+    })
+}
+
+fn size(path: &Path) -> u64 {
+    let wal = PathBuf::from(format!("{}-wal", path.display()));
+    [path, &wal].iter().filter_map(|path| fs::metadata(path).ok()).map(|data| data.len()).sum()
+}
+
+fn open(base: &Path, name: &str) -> Store {
+    Store::new(StoreOptions {
+        directory: base.join(name),
+        root: base.to_owned(),
+        retention: Retention::default(),
+    })
+}
+
+fn add(writer: &mut quietcontext_store::Writer, path: &str, text: &str) -> u64 {
+    let mut new = NewDocument::new(Label::Fixed(path), Origin::File);
+    new.path = Some(path);
+    writer.add(new, &mut text.as_bytes(), None).unwrap().chunks
+}
+
+fn many(base: &Path, texts: &[(String, String)], bytes: usize) -> (f64, f64) {
+    let store = open(base, "many");
+    let mut chunks = 0;
+    let rate = rates(bytes, || {
+        let mut writer = store.writer().unwrap();
+        for (path, text) in texts {
+            chunks += add(&mut writer, path, text);
+        }
+        writer.finish().unwrap();
+        while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
+    });
+    println!(
+        "store, many files: {:.1} MB/s wall, {:.1} MB per CPU s, {chunks} chunks, file / text {:.2}",
+        rate.0,
+        rate.1,
+        size(store.path()) as f64 / bytes as f64
+    );
+    rate
+}
+
+fn searches(base: &Path, texts: &[(String, String)]) {
+    let store = open(base, "search");
+    let mut writer = store.writer().unwrap();
+    let mut chunks = 0;
+    for (path, text) in texts {
+        if chunks < SEARCH_CHUNKS {
+            chunks += add(&mut writer, path, text);
+        }
+    }
+    writer.finish().unwrap();
+    while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
+    let queries = [
+        "tokio runtime",
+        "error handling",
+        "\"must not\"",
+        "mutex poison lock guard",
+        "zzzznotthere",
+        "from_utf8",
+        "serialise",
+        "how do I read a file line by line",
+    ];
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        for text in queries {
+            let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
+            let start = Instant::now();
+            store.search(&query).unwrap();
+            times.push(start.elapsed());
+        }
+    }
+    times.sort();
+    let at = |part: usize| times.get(times.len() * part / 100).unwrap().as_secs_f64() * 1e3;
+    println!("search over {chunks} chunks: p50 {:.2} ms, p95 {:.2} ms", at(50), at(95));
+}
+
+/// Output of a program, made while it is read.
+struct Output {
+    left: u64,
+    line: u64,
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Output {
+    fn read(&mut self, output: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.buffer.len() {
+            self.buffer.clear();
+            self.at = 0;
+            while self.buffer.len() < 256 * 1_024 {
+                let n = self.line;
+                let word = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                let line = format!(
+                    "2026-01-01T00:{:02}:{:02} INFO worker-{:02} request {n} took {} us token={word:x}\n",
+                    n / 60 % 60,
+                    n % 60,
+                    n % 17,
+                    word % 9_973
+                );
+                self.buffer.extend_from_slice(line.as_bytes());
+                self.line += 1;
+            }
+        }
+        let rest = self.buffer.get(self.at..).unwrap_or_default();
+        let count = rest.len().min(output.len()).min(self.left as usize);
+        output[..count].copy_from_slice(&rest[..count]);
+        self.at += count;
+        self.left -= count as u64;
+        Ok(count)
+    }
+}
+
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let field = |name: &str| {
+        let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1_024
+    };
+    field("VmHWM")
+}
+
+fn big(base: &Path) {
+    let whole = |left| Output { left, line: 0, buffer: Vec::new(), at: 0 };
+    let start = Instant::now();
+    io::copy(&mut whole(BIG_BYTES), &mut io::sink()).unwrap();
+    println!("making {} MB: {:.2} s", BIG_BYTES / 1_000_000, start.elapsed().as_secs_f64());
+    let store = open(base, "big");
+    let new = NewDocument::new(Label::Numbered { family: "execute" }, Origin::Run);
+    store.add(new, &mut whole(1_000_000), None).unwrap();
+    // Resets the high-water mark.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = resident();
+    let (start, cpu) = (Instant::now(), processor_time());
+    let receipt = store.add(new, &mut whole(BIG_BYTES), None).unwrap();
+    let stored = start.elapsed();
+    println!(
+        "100 MB of output: stored in {:.2} s ({:.2} CPU s), {} chunks, memory +{:.1} MiB",
+        stored.as_secs_f64(),
+        (processor_time() - cpu).as_secs_f64(),
+        receipt.chunks,
+        (resident() - before) as f64 / 1_048_576.0
+    );
+    let query = Query {
+        text: "token=cafe00",
+        limit: 3,
+        scope: Scope::All,
+        kind: None,
+        deadline: Some(Instant::now() + Duration::from_secs(30)),
+    };
+    let start = Instant::now();
+    store.search(&query).unwrap();
+    println!("first search while it is pending: {:.2} s", start.elapsed().as_secs_f64());
+    let start = Instant::now();
+    while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
+    println!(
+        "full-text rows ready after another {:.2} s, memory +{:.1} MiB, file / text {:.2}",
+        start.elapsed().as_secs_f64(),
+        (resident() - before) as f64 / 1_048_576.0,
+        size(store.path()) as f64 / BIG_BYTES as f64
+    );
+}

@@ -1,0 +1,205 @@
+//! Damaged, newer, full and unwritable stores: a clear line each, and nothing that was there is lost.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::process::Command;
+
+use common::{content, raw, run, store_in};
+use quietcontext_store::{Label, NewDocument, Origin, Retention, Store, StoreError, StoreOptions};
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_damaged_store_is_set_aside_and_said_so_once() {
+    for (offset, length) in [(0, 4_096), (4_096, 60_000)] {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store_in(folder.path());
+        let other_process = store_in(folder.path());
+        let lines: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+        content(&store, "old", lines.as_bytes());
+        assert!(other_process.by_label("old").unwrap().is_some());
+        let path = store.path().to_owned();
+        drop(store);
+        drop(other_process);
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.write_all_at(&vec![0xa5; length], offset).unwrap();
+        let damaged = fs::read(&path).unwrap();
+
+        let store = store_in(folder.path());
+        let other_process = store_in(folder.path());
+        let error = content_or_error(&store).or_else(|| view_error(&store)).unwrap();
+        let StoreError::Corrupt { set_aside } = error else { panic!("{error}") };
+        assert_eq!(fs::read(path.with_file_name(&set_aside)).unwrap().len(), damaged.len());
+        content(&store, "new", b"new text\n");
+        assert!(store.by_label("old").unwrap().is_none());
+        assert!(store.notice().unwrap().contains(&set_aside));
+        assert!(store.notice().is_none());
+        // Whoever had the old file open goes on with the new one.
+        assert!(other_process.by_label("new").unwrap().is_some());
+        assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    }
+}
+
+fn content_or_error(store: &Store) -> Option<StoreError> {
+    let new = NewDocument::new(Label::Fixed("x"), Origin::Content);
+    store.add(new, &mut &b"x\n"[..], None).err()
+}
+
+fn view_error(store: &Store) -> Option<StoreError> {
+    let info = match store.by_label("old") {
+        Ok(info) => info?,
+        Err(error) => return Some(error),
+    };
+    let range = info.range?;
+    store.chunks(range.first, range.last, u64::MAX).err()
+}
+
+#[test]
+fn a_process_that_had_the_damaged_file_open_goes_on_with_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (store_in(folder.path()), store_in(folder.path()));
+    content(&a, "old", b"old\n");
+    assert!(b.by_label("old").unwrap().is_some());
+    content(&b, "mine", b"mine\n");
+    // As another process would have done it.
+    fs::rename(a.path(), a.path().with_file_name("elsewhere.db")).unwrap();
+    for end in ["-wal", "-shm"] {
+        let beside = format!("{}{end}", a.path().display());
+        fs::rename(&beside, a.path().with_file_name(format!("elsewhere.db{end}"))).unwrap();
+    }
+    content(&a, "new", b"new\n");
+    assert!(b.by_label("new").unwrap().is_some());
+    assert!(b.by_label("old").unwrap().is_none());
+    assert_eq!(b.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_refused_untouched() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    content(&store, "a", b"a\n");
+    let path = store.path().to_owned();
+    drop(store);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.pragma_update(None, "user_version", 999).unwrap();
+    drop(connection);
+    let before = fs::read(&path).unwrap();
+    let store = store_in(folder.path());
+    let error = content_or_error(&store).unwrap();
+    assert!(matches!(error, StoreError::Newer { found: 999, .. }), "{error}");
+    assert!(store.by_label("a").is_err());
+    drop(store);
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn folders_that_cannot_be_used_are_named_clearly() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    for (directory, read_only) in [(file.join("data"), false), ("/sys/kernel/quietcontext".into(), true)] {
+        let root = folder.path().to_owned();
+        let store = Store::new(StoreOptions { directory, root, retention: Retention::default() });
+        let error = content_or_error(&store).unwrap();
+        assert_eq!(matches!(error, StoreError::ReadOnly), read_only, "{error:?}");
+        let line = error.to_string();
+        assert!(!line.contains(&*folder.path().to_string_lossy()) && !line.contains('\n'), "{line}");
+    }
+}
+
+/// Runs this test again in a process of its own, with `sh` preparing it.
+fn again(test: &str, folder: &Path, prepare: &str) -> std::process::Output {
+    let script = format!("{prepare} \"$0\" \"$@\"");
+    Command::new("sh")
+        .args(["-c", &script])
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env("STORE_FOLDER", folder)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_full_disk_is_said_and_what_was_stored_before_is_intact() {
+    let noise = |bytes: usize| -> Vec<u8> {
+        let mut state = 7_u64;
+        let mut text = String::new();
+        while text.len() < bytes {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            text.push_str(&format!("{:x}\n", state >> 8));
+        }
+        text.into_bytes()
+    };
+    if let Some(folder) = std::env::var_os("STORE_FOLDER") {
+        let store = store_in(Path::new(&folder));
+        let first = content(&store, "first", &noise(2 << 20));
+        let new = NewDocument::new(Label::Fixed("second"), Origin::Content);
+        let error = store.add(new, &mut &noise(40 << 20)[..], None).unwrap_err();
+        assert!(matches!(error, StoreError::Full), "{error:?}");
+        assert_eq!(raw(&store, first.document), noise(2 << 20));
+        assert!(store.by_label("second").unwrap().is_none());
+        println!("intact");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // No file may grow beyond about 16 MB; the signal for it is ignored, as on a disk without room.
+    let output = again(
+        "a_full_disk_is_said_and_what_was_stored_before_is_intact",
+        folder.path(),
+        "trap '' XFSZ; ulimit -f 32000 2>/dev/null; exec",
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("intact"), "{text}\n{output:?}");
+    let store = store_in(folder.path());
+    let first = store.by_label("first").unwrap().unwrap();
+    assert_eq!(raw(&store, first.id), noise(2 << 20));
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    run(&store, b"there is room again\n");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_to_can_be_read() {
+    if let Some(folder) = std::env::var_os("STORE_FOLDER") {
+        let store = store_in(Path::new(&folder));
+        let info = store.by_label("a").unwrap().unwrap();
+        assert_eq!(raw(&store, info.id), b"text\n");
+        let new = NewDocument::new(Label::Fixed("b"), Origin::Content);
+        let error = store.add(new, &mut &b"b"[..], None).unwrap_err();
+        assert!(matches!(error, StoreError::ReadOnly), "{error:?}");
+        println!("readable");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    content(&store, "a", b"text\n");
+    let data = store.path().parent().unwrap().to_owned();
+    drop(store);
+    common::wait("the background thread has closed the store", || {
+        !files(&data).iter().any(|name| name.ends_with("-wal"))
+    });
+    for name in files(&data) {
+        fs::set_permissions(data.join(name), fs::Permissions::from_mode(0o444)).unwrap();
+    }
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o555)).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    // The owner of everything must stop being it, else no mode binds him.
+    let prepare = if rustix::process::geteuid().is_root() {
+        "exec setpriv --reuid 65534 --clear-groups"
+    } else {
+        "exec"
+    };
+    let output = again("a_store_that_cannot_be_written_to_can_be_read", folder.path(), prepare);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("readable"), "{text}\n{output:?}");
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
+}
