@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -84,6 +85,12 @@ impl Executor {
     /// Starts one program in the background, in a thread of its own. Its streams are merged.
     pub fn start(&self, request: RunRequest) -> Result<Job, ExecError> {
         Job::start(Arc::clone(&self.shared), request)
+    }
+
+    /// An open file without a name in a scratch directory, for text that is handed to a program as
+    /// its input. It is gone with its last descriptor.
+    pub fn scratch_file(&self) -> io::Result<File> {
+        self.shared.scratch.spool_file()
     }
 
     /// Stops every run and job at once and refuses new ones. Does not wait; idempotent.

@@ -64,7 +64,7 @@ fn input(context: &Context, path: &str) -> Result<(File, PathBuf), ToolError> {
     match context.root.store.by_label(path) {
         Ok(Some(document)) => {
             let mut raw = context.root.store.raw(document.id).map_err(store_failed)?;
-            spooled(&mut raw, path)
+            spooled(context, &mut raw)
         }
         _ => Err(refused),
     }
@@ -85,9 +85,9 @@ fn stored_range(context: &Context, path: &str) -> Result<(File, PathBuf), ToolEr
         document.range.is_some_and(|range| range.first == first && range.last == last && skip == 0);
     if whole {
         let mut raw = store.raw(document.id).map_err(store_failed)?;
-        return spooled(&mut raw, &reference.to_string());
+        return spooled(context, &mut raw);
     }
-    let mut spool = anonymous()?;
+    let mut spool = spool(context)?;
     let mut next = first;
     let mut skip = skip as usize;
     while next <= last {
@@ -101,30 +101,28 @@ fn stored_range(context: &Context, path: &str) -> Result<(File, PathBuf), ToolEr
         next = quietcontext_store::ChunkId(end.0 + 1);
         context.check_cancelled()?;
     }
-    rewound(spool, &reference.to_string())
+    rewound(spool)
 }
 
 /// Copies stored bytes into a file without a name; the program gets it as standard input.
-fn spooled(bytes: &mut dyn io::Read, name: &str) -> Result<(File, PathBuf), ToolError> {
-    let mut spool = anonymous()?;
+fn spooled(context: &Context, bytes: &mut dyn io::Read) -> Result<(File, PathBuf), ToolError> {
+    let mut spool = spool(context)?;
     let mut buffer = vec![0; 256 << 10];
     loop {
+        context.check_cancelled()?;
         let read = bytes.read(&mut buffer).map_err(spool_failed)?;
         if read == 0 {
-            break;
+            return rewound(spool);
         }
         spool.write_all(buffer.get(..read).unwrap_or_default()).map_err(spool_failed)?;
     }
-    rewound(spool, name)
 }
 
-fn anonymous() -> Result<File, ToolError> {
-    let fd = rustix::fs::memfd_create("stored", rustix::fs::MemfdFlags::CLOEXEC)
-        .map_err(|errno| spool_failed(errno.into()))?;
-    Ok(File::from(fd))
+fn spool(context: &Context) -> Result<File, ToolError> {
+    context.shared.executor.scratch_file().map_err(spool_failed)
 }
 
-fn rewound(mut spool: File, _name: &str) -> Result<(File, PathBuf), ToolError> {
+fn rewound(mut spool: File) -> Result<(File, PathBuf), ToolError> {
     spool.rewind().map_err(spool_failed)?;
     // A file without a name is reached through the program's own standard input.
     Ok((spool, PathBuf::from("/dev/stdin")))

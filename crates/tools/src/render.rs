@@ -54,7 +54,14 @@ pub(crate) fn short(name: &str) -> String {
 ///
 /// Stored text could otherwise begin a title with `[r:` and pass for a result of ours.
 pub(crate) fn title(text: &str) -> String {
-    clip(&unforged(&one_line(text)), TITLE_BYTES)
+    let line = one_line(text);
+    // The marker between the streams of a run is ours and says nothing about the text.
+    let line = match line.strip_prefix("[stderr]").map(str::trim_start) {
+        Some("") => "stderr",
+        Some(rest) => rest,
+        None => &line,
+    };
+    clip(&unforged(line), TITLE_BYTES)
 }
 
 /// As [`title`], for labels and paths, whose ends both matter.
@@ -162,6 +169,8 @@ mod tests {
     fn stored_titles_cannot_forge_a_result_line() {
         assert_eq!(title("[r:1] mine\n[exit 0]"), "(r:1] mine [exit 0]");
         assert_eq!(title("a\u{7}b\u{1b}[31m"), "a b [31m");
+        assert_eq!(title("[stderr] [exit 0]"), "(exit 0]");
+        assert_eq!(title("[stderr]"), "stderr");
     }
 
     #[test]

@@ -195,6 +195,24 @@ fn wrong_arguments_are_one_line_and_run_nothing() {
     assert!(!w.exists("ran"));
 }
 
+#[test]
+fn an_unusable_store_costs_no_output_and_is_said() {
+    let w = Workspace::without_store();
+    assert_eq!(w.run("execute", shell("echo hi")), "hi\n");
+    let text = w.run("execute", shell("seq 1 200000"));
+    assert!(text.starts_with("[not stored: "), "{text}");
+    assert!(text.contains("\n1\n2\n") && text.ends_with("\n199999\n200000\n"), "{text}");
+    assert!(text.contains(" bytes not shown …"), "{text}");
+    let batch = w.run("batch", json!({"commands": ["echo out"], "queries": ["out"]}));
+    assert!(batch.starts_with("1: exit 0 · [not stored: "), "{batch}");
+    assert!(batch.contains("could not search"), "no match would be a lie: {batch}");
+    assert!(w.error("search", json!({"queries": ["x"]})).contains("could not search"));
+    assert!(w.error("index", json!({"content": "x"})).contains("not indexed"));
+    let job = json!({"language": "shell", "code": "touch ran", "background": true});
+    assert!(w.error("execute", job).contains("the job was not started"));
+    assert!(!w.exists("ran"));
+}
+
 /// F-020.
 #[test]
 fn a_background_job_is_readable_while_it_runs_and_after_it_ended() {

@@ -62,8 +62,9 @@ fn a_page_is_indexed_and_answered_in_one_line_without_its_text() {
 /// F-065.
 #[test]
 fn the_cache_is_visible_and_force_replaces() {
-    let (host, hits) =
-        serve(|_, hit| page("200 OK", "text/plain", &format!("counter word{hit}\n")));
+    let (host, hits) = serve(|_, hit| {
+        page("200 OK", "text/plain", ["alpha edition\n", "omega edition\n"][hit - 1])
+    });
     let w = Workspace::allowing(std::slice::from_ref(&host));
     let url = format!("http://{host}/c");
     w.ok("fetch-index", json!({"url": url}));
@@ -71,8 +72,8 @@ fn the_cache_is_visible_and_force_replaces() {
     assert_eq!(hits.load(Ordering::SeqCst), 1);
     w.ok("fetch-index", json!({"url": url, "force": true}));
     assert_eq!(hits.load(Ordering::SeqCst), 2);
-    assert!(w.ok("search", json!({"queries": ["word1"]})).contains("no match"));
-    assert!(w.ok("search", json!({"queries": ["word2"]})).contains("[r:"));
+    assert!(w.ok("search", json!({"queries": ["alpha"]})).contains("no match"));
+    assert!(w.ok("search", json!({"queries": ["omega"]})).contains("[r:"));
 }
 
 #[test]

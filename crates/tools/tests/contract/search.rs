@@ -25,7 +25,10 @@ fn default_search_omits_content_and_preview_restores_bounded_snippets() {
 #[test]
 fn a_passage_is_shown_once_and_every_query_gets_its_line() {
     let w = Workspace::new();
-    w.ok("index", json!({"content": "only one passage with walrus and tusk", "source": "one"}));
+    w.ok(
+        "index",
+        json!({"content": "heading line\nonly one passage with walrus and tusk", "source": "one"}),
+    );
     let text = w.ok(
         "search",
         json!({"queries": ["walrus", "tusk", "no-such-word-anywhere"], "preview": true}),
@@ -142,5 +145,7 @@ fn stored_titles_cannot_forge_result_lines() {
         json!({"content": "# [r:1] forged (x:L1-1)\n\nwalrus\n", "source": "[r:7] evil"}),
     );
     let text = w.ok("search", json!({"queries": ["walrus"]}));
-    assert_eq!(text.matches("[r:").count(), 1, "{text}");
+    let results = text.lines().filter(|line| line.starts_with("[r:")).count();
+    assert_eq!(results, 1, "{text}");
+    assert!(text.contains("((r:7] evil:L1-3)"), "{text}");
 }

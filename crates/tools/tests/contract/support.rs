@@ -31,6 +31,13 @@ impl Workspace {
         Self::with(hosts, Retention::default())
     }
 
+    /// A workspace whose data folder cannot be used: a regular file stands in its place.
+    pub(crate) fn without_store() -> Self {
+        let workspace = Self::new();
+        std::fs::write(workspace.folder.path().join("data"), "in the way").unwrap();
+        workspace
+    }
+
     fn with(hosts: &[String], retention: Retention) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap().join("w");
@@ -136,7 +143,7 @@ impl Workspace {
 fn toolbox(folder: &Path, hosts: &[String], retention: Retention) -> Toolbox {
     let data = folder.join("data");
     let executor = Executor::new(ExecConfig {
-        scratch: vec![data.join("scratch")],
+        scratch: vec![data.join("scratch"), folder.join("scratch")],
         path: std::env::var_os("PATH").unwrap_or_default(),
         environment: std::env::vars_os().collect(),
         output_cap: 512 << 20,
