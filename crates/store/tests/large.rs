@@ -15,12 +15,12 @@ fn lines(count: usize) -> Vec<u8> {
 fn a_large_output_tiles_and_comes_back_exactly() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(folder.path());
-    let plain = lines(120_000);
+    let plain = lines(30_000);
     let mut coloured = plain.clone();
     coloured.extend_from_slice(b"\x1b[31mred\x1b[0m 10%\r20%\n");
     coloured.extend_from_slice(&plain);
-    let endless = vec![b'x'; 5 << 20];
-    let mut legacy = b"caf\xe9 ol\xe9 \xfcber\n".repeat(200_000);
+    let endless = vec![b'x'; (4 << 20) + 77];
+    let mut legacy = b"caf\xe9 ol\xe9 \xfcber\n".repeat(70_000);
     legacy.extend_from_slice(b"end");
     for bytes in [plain, coloured, endless, legacy] {
         let receipt = run(&store, &bytes);
@@ -42,7 +42,7 @@ fn a_large_output_tiles_and_comes_back_exactly() {
 fn a_large_file_of_other_origin_is_cut_in_windows_too() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(folder.path());
-    let bytes = lines(200_000);
+    let bytes = lines(110_000);
     let new = NewDocument::new(Label::Fixed("big.txt"), Origin::File);
     let receipt = store.add(new, &mut &bytes[..], None).unwrap();
     assert_eq!(view(&store, receipt.document).as_bytes(), bytes);
@@ -68,7 +68,7 @@ fn nothing_stays_of_a_document_whose_source_failed() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(folder.path());
     let before = run(&store, b"before\n").range.unwrap();
-    for bytes in [100, 5 << 20] {
+    for bytes in [100, (2 << 20) + 77] {
         let new = NewDocument::new(Label::Numbered { family: "execute" }, Origin::Run);
         let error = store.add(new, &mut Broken(bytes), None).unwrap_err();
         assert!(matches!(error, StoreError::Source(_)), "{error}");

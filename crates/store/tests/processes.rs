@@ -38,7 +38,7 @@ fn text(seed: u64, bytes: usize) -> Vec<u8> {
 fn store_for_ever(store: &Store, start: u64) {
     let mut output = std::io::stdout().lock();
     for seed in (start * 1_000_000).. {
-        let bytes = if seed % 7 == 0 { 1_500_000 } else { (seed % 50) as usize * 400 };
+        let bytes = if seed % 7 == 0 { 1_200_000 } else { (seed % 50) as usize * 400 };
         let label = if seed % 5 == 0 {
             let new = NewDocument::new(Label::Numbered { family: "execute" }, Origin::Run);
             let mut job = store.begin(new).unwrap();
@@ -69,7 +69,7 @@ fn whatever_was_told_of_is_there_after_a_kill_at_any_point() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut told: Vec<(String, u64, usize)> = Vec::new();
-    for round in 0..10_u64 {
+    for round in 0..8_u64 {
         let test = "whatever_was_told_of_is_there_after_a_kill_at_any_point";
         let mut child = child(test, folder.path(), &round.to_string());
         let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -85,7 +85,7 @@ fn whatever_was_told_of_is_there_after_a_kill_at_any_point() {
             }
             !ended
         };
-        for _ in 0..4 + round * 3 {
+        for _ in 0..3 + round * 2 {
             assert!(read(&mut lines, &mut line));
         }
         // Into the middle of whatever it does by then.
