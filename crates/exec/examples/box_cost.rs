@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use quietcontext_exec::sandbox::{self, Event, HIDDEN_ARGUMENT, Launch, Network, Profile, Rung};
 
@@ -25,48 +25,58 @@ fn main() {
     let mut profile = Profile::new(root.canonicalize().expect("canonical"), home);
     let mut proxied = profile.clone();
     proxied.network = Network::Proxied;
-    profile.limits.grace = std::time::Duration::ZERO;
+    profile.limits.grace = Duration::ZERO;
 
     let mut bare = || {
         let status = quiet(&mut Command::new("/bin/true")).status().expect("true");
         assert!(status.success(), "true failed");
+        None
     };
     let mut bare_self = || {
         // The same binary started and ended at once: what the re-execution itself costs.
         let status = quiet(Command::new("/proc/self/exe").arg(HIDDEN_ARGUMENT)).status();
         assert!(status.is_ok(), "self failed");
+        None
     };
-    let mut landlock = || boxed(&profile, Rung::Landlock);
-    let mut full = || boxed(&profile, Rung::Namespaces);
-    let mut with_proxy = || boxed(&proxied, Rung::Namespaces);
-    let mut cases: [(&str, &mut dyn FnMut()); 5] = [
+    let mut landlock = || Some(boxed(&profile, Rung::Landlock));
+    let mut full = || Some(boxed(&profile, Rung::Namespaces));
+    let mut with_proxy = || Some(boxed(&proxied, Rung::Namespaces));
+    let mut cases: [(&str, &mut dyn FnMut() -> Option<Duration>); 5] = [
         ("bare spawn", &mut bare),
         ("own binary, nothing done", &mut bare_self),
-        ("Landlock and seccomp only", &mut landlock),
+        ("Landlock, seccomp", &mut landlock),
         ("complete box", &mut full),
-        ("complete box with proxy listener", &mut with_proxy),
+        ("box with proxy", &mut with_proxy),
     ];
-    let mut times = vec![Vec::with_capacity(rounds); cases.len()];
+    let mut times = vec![(Vec::with_capacity(rounds), Vec::with_capacity(rounds)); cases.len()];
     for round in 0..rounds + WARM_UP {
         for ((_, case), times) in cases.iter_mut().zip(&mut times) {
             let start = Instant::now();
-            case();
+            let answered = case();
             if round >= WARM_UP {
-                times.push(start.elapsed().as_secs_f64() * 1e3);
+                times.0.push(start.elapsed());
+                times.1.extend(answered);
             }
         }
     }
+    println!(
+        "{:<34} {:>7} {:>7} {:>7} {:>12}",
+        "milliseconds", "median", "p90", "min", "above bare"
+    );
     let mut baseline = None;
-    for ((name, _), times) in cases.iter().zip(&mut times) {
-        times.sort_by(f64::total_cmp);
-        let at = |part: usize| times.get(times.len() * part / 100).copied().unwrap_or_default();
-        let median = at(50);
-        let above = median - *baseline.get_or_insert(median);
-        println!(
-            "{name:<34} median {median:5.2} ms  p90 {:5.2}  min {:5.2}  above bare {above:5.2}",
-            at(90),
-            at(0)
-        );
+    for ((name, _), (whole, answered)) in cases.iter().zip(&mut times) {
+        for (times, what) in [(whole, ""), (answered, ", until its report")] {
+            if times.is_empty() {
+                continue;
+            }
+            times.sort();
+            let at = |part: usize| {
+                times.get(times.len() * part / 100).map_or(0.0, |time| time.as_secs_f64() * 1e3)
+            };
+            let above = at(50) - *baseline.get_or_insert(at(50));
+            let name = format!("{name}{what}");
+            println!("{name:<34} {:7.2} {:7.2} {:7.2} {above:12.2}", at(50), at(90), at(0));
+        }
     }
     std::fs::remove_dir_all(&base).ok();
 }
@@ -75,7 +85,9 @@ fn quiet(command: &mut Command) -> &mut Command {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null())
 }
 
-fn boxed(profile: &Profile, rung: Rung) {
+fn boxed(profile: &Profile, rung: Rung) -> Duration {
+    let start = Instant::now();
+    let mut answered = Duration::ZERO;
     let launch = Launch {
         binary: Path::new("/proc/self/exe"),
         rung,
@@ -92,7 +104,10 @@ fn boxed(profile: &Profile, rung: Rung) {
     let mut ended = None;
     loop {
         match link.wait().expect("a report") {
-            Event::Ended(end) => ended = Some(end.wait_status),
+            Event::Ended(end) => {
+                ended = Some(end.wait_status);
+                answered = start.elapsed();
+            }
             Event::Failed(failure) => println!("failed: {failure}"),
             Event::Closed => break,
             _ => {}
@@ -100,4 +115,5 @@ fn boxed(profile: &Profile, rung: Rung) {
     }
     child.wait().expect("an end");
     assert!(ended == Some(0), "the box failed");
+    answered
 }

@@ -117,7 +117,8 @@ impl<T, E: ErrorNumber> InStep<T> for Result<T, E> {
     }
 }
 
-/// How the main process of a box ended.
+/// How the main process of a box ended. When this is told nothing of the box runs any more; what
+/// the box needed on the disk is removed until [`Event::Closed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
     /// The raw wait status, for `std::os::unix::process::ExitStatusExt::from_raw`.
@@ -150,7 +151,7 @@ pub enum Event {
     Started(Started),
     /// A step failed; nothing ran.
     Failed(Failure),
-    /// The main process ended and the box is being taken down.
+    /// Every process of the box has ended.
     Ended(Ended),
     /// Lines of a probe.
     Layers(Vec<u8>),

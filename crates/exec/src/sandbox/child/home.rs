@@ -1,6 +1,7 @@
 //! What of the hidden home comes back: rows of the table, bound read-only or copied clean.
 
-use std::ffi::OsString;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -21,7 +22,14 @@ const LINKS: usize = 40;
 
 /// Brings every row of the table that exists back into the home.
 pub(super) fn furnish(view: &View, profile: &Profile) -> Result<(), Failure> {
+    // One look at the home spares one at each row that is not there.
+    let Ok(entries) = std::fs::read_dir(&profile.home) else { return Ok(()) };
+    let there: HashSet<OsString> = entries.flatten().map(|entry| entry.file_name()).collect();
     for (name, show) in TOOLCHAINS {
+        let first = name.split('/').next().unwrap_or(name);
+        if !there.contains(OsStr::new(first)) {
+            continue;
+        }
         let target = profile.home.join(name);
         // A link on the way that a program could have written is not followed: it would show
         // whatever the program wishes to see.

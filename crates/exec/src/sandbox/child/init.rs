@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use rustix::process::{
-    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open,
+    DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process_group, pidfd_open,
     set_dumpable_behavior, set_parent_process_death_signal, umask, wait,
 };
 
@@ -20,6 +21,9 @@ use super::protect::Plan;
 use super::view::{Change, View, in_order, system_directory};
 use super::{Order, SETUP_FAILED, descriptors, devices, home, landlock, limits, privileges};
 use super::{program, reap_for, seccomp};
+
+/// How long killed processes may take to end before they are killed again.
+const KILL_AGAIN: Duration = Duration::from_millis(20);
 
 /// What the supervisor prepared outside.
 pub(super) struct Outside<'a> {
@@ -161,10 +165,19 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     descriptors::let_go_of_standard_streams();
     let wait_status = wait_for(main)?;
     // What finishes by itself within the grace was not left behind.
-    let left_behind = if reap_for(profile.limits.grace) { 0 } else { other_processes() };
-    order.channel.tell(&Message::Ended(Ended { wait_status, left_behind, stopped: false }), &[]);
-    // When pid 1 ends the kernel ends everything else here, before our parent sees it.
+    let left_behind = if reap_for(profile.limits.grace) { 0 } else { end_all() };
+    let ended = Ended { wait_status, left_behind, stopped: false };
+    order.channel.tell(&Message::Ended(ended), &[]);
     Ok(())
+}
+
+/// Kills everything else in the box and waits until it is gone; how many there were.
+fn end_all() -> u32 {
+    let count = other_processes();
+    // The group of number 1 stands for "everybody I may signal" in the kernel's numbering, which
+    // for pid 1 is the box.
+    while kill_process_group(Pid::INIT, Signal::KILL).is_ok() && !reap_for(KILL_AGAIN) {}
+    count
 }
 
 /// Ends this process when the supervisor ends, also if that has already happened.

@@ -1,9 +1,8 @@
 //! Giving up every capability for good, also for programs that would gain them by `exec`.
 
 use rustix::thread::{
-    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, capability_is_in_bounding_set,
-    clear_ambient_capability_set, remove_capability_from_bounding_set,
-    set_capabilities_secure_bits, set_no_new_privs,
+    CapabilitiesSecureBits, CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    remove_capability_from_bounding_set, set_capabilities_secure_bits, set_no_new_privs,
 };
 
 use super::super::report::{Failure, InStep as _, Step};
@@ -15,11 +14,11 @@ pub(super) fn drop_all() -> Result<(), Failure> {
     let mut emptied = true;
     for number in 0..64 {
         let capability = CapabilitySet::from_bits_retain(1 << number);
-        // Numbers that this kernel does not know end the list.
-        match capability_is_in_bounding_set(capability) {
-            Ok(true) => emptied &= remove_capability_from_bounding_set(capability).is_ok(),
-            Ok(false) => {}
-            Err(_) => break,
+        match remove_capability_from_bounding_set(capability) {
+            Ok(()) => {}
+            // Numbers that this kernel does not know end the list.
+            Err(rustix::io::Errno::INVAL) => break,
+            Err(_) => emptied = false,
         }
     }
     let _ = clear_ambient_capability_set();
