@@ -141,6 +141,7 @@ def output(servers, quick):
                     server.call(client, "search", queries=["earlierbilby"], preview=True)[0].count("earlierbilby") > 1
                 )
                 again = [found(server, client, word)[0] for word in WORDS]
+                client.close()
                 result["%s, %d MB" % (server.name, megabytes)] = {
                     "answer s": seconds,
                     "failed": failed,
@@ -153,7 +154,6 @@ def output(servers, quick):
                     "earlier output found": earlier,
                     "database / output": database_bytes(place) / path.stat().st_size,
                 }
-                client.close()
     with Place():
         began = time.perf_counter()
         spawn([shutil.which("cat"), str(big_output(1 if quick else 100))])
@@ -184,10 +184,10 @@ def index(servers, quick):
                 answer, failed, seconds = server.call(client, "index", path=target, source="prose")
                 at_rest = max(seconds, mcp.wait_quiet(client.pid) - began)
                 cpu = mcp.cpu_seconds(client.pid) - cpu
-                stored = database_bytes(place)
                 again = server.call(client, "index", path=target, source="prose")[2]
                 peak = status_mib(client, "VmHWM")
                 client.close()
+                stored = database_bytes(place)
                 rows[server.name].append(
                     {
                         "seconds": seconds,

