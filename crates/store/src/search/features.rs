@@ -1,14 +1,15 @@
 //! Reads a candidate once and notes everything the score depends on.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use memchr::memmem;
 
-use super::definition::Definitions;
+use super::definition::{Definitions, Fit};
 use super::expand::FastBuild;
 use super::porter::stem;
-use super::query::{Request, Term, TermKind};
-use super::tokens::{Run, Splitter, fold, fold_into, is_cjk, is_plain, pairs, runs};
+use super::query::{Request, Term, TermKind, is_stop};
+use super::tokens::{Run, Splitter, fold, fold_into, is_cjk, is_plain, pairs, parts, runs};
 
 /// What was seen of one term.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,12 +47,16 @@ pub(super) struct Features {
     pub(super) exact: usize,
     /// A path in the query is part of the path.
     pub(super) path_named: bool,
-    /// The query is the end of the path.
+    /// The query is the path or the end of it.
     pub(super) path_is_query: bool,
+    /// The largest share of the query (by rarity) that is the whole name of something defined.
+    pub(super) named: f64,
+    /// The share of the query that is the whole of the last heading.
+    pub(super) titled: f64,
     /// A word of the query is defined there.
     pub(super) defines_word: bool,
-    /// An identifier asked for is defined there, in any style (1), or one that ends in it (0.4).
-    pub(super) defines_name: f64,
+    /// How well a definition fits an identifier asked for.
+    pub(super) defines: Fit,
 }
 
 /// Reads chunks for one request.
@@ -70,6 +75,7 @@ pub(super) struct Reader<'q> {
     stemmed: Vec<u8>,
     lower: String,
     places: Vec<(u32, usize)>,
+    names: Vec<Range<usize>>,
     line_ends: Vec<usize>,
     line_terms: Vec<(usize, f64)>,
 }
@@ -105,6 +111,7 @@ impl<'q> Reader<'q> {
             stemmed: Vec::new(),
             lower: String::new(),
             places: Vec::new(),
+            names: Vec::new(),
             line_ends: Vec::new(),
             line_terms: Vec::new(),
         }
@@ -113,7 +120,10 @@ impl<'q> Reader<'q> {
     /// Calls `each` with every token of a text that is a form of a term: its place, the term, the
     /// weight of the form, and whether it stands there as asked. Answers the number of tokens.
     fn tokens(&mut self, text: &str, each: &mut dyn FnMut(u32, usize, f64, bool)) -> u32 {
-        let Reader { request, forms, beginnings, splitter, stemmed, cjk, definitions, .. } = self;
+        let Reader {
+            request, forms, beginnings, splitter, stemmed, cjk, definitions, names, ..
+        } = self;
+        names.clear();
         let mut place = 0;
         let mut meet = |token: &str, is_pair: bool| {
             place += 1;
@@ -129,7 +139,9 @@ impl<'q> Reader<'q> {
         for (start, run) in runs(text) {
             match run {
                 Run::Word(word) => {
-                    definitions.meet(text, start, word);
+                    if definitions.meet(text, start, word) {
+                        names.push(start..start + word.len());
+                    }
                     // Most words are no part of the query, and a look at two letters shows it.
                     if is_plain(word) && word.len() < 64 && !begins(beginnings, word) {
                         meet("", true);
@@ -157,6 +169,7 @@ impl<'q> Reader<'q> {
         });
         let mut places = std::mem::take(&mut self.places);
         places.clear();
+        let titled = self.covered(title.rsplit(" > ").next().unwrap_or(title));
         self.definitions.start();
         let tokens = self.tokens(body, &mut |place, term, weight, surface| {
             let seen = &mut terms[term];
@@ -165,6 +178,13 @@ impl<'q> Reader<'q> {
             seen.surface |= surface;
             places.push((place, term));
         });
+        let names = std::mem::take(&mut self.names);
+        let named = names
+            .iter()
+            .filter_map(|name| body.get(name.clone()))
+            .map(|name| self.covered(name))
+            .fold(0.0, f64::max);
+        self.names = names;
         let mut lower = std::mem::take(&mut self.lower);
         lower.clear();
         fold_into(body, &mut lower);
@@ -178,7 +198,6 @@ impl<'q> Reader<'q> {
             .filter(|(_, seen)| seen.surface)
             .map(|(at, _)| self.rarity(at))
             .sum();
-        let query = &self.request.whole;
         let line = self.best_line(&lower);
         let features = Features {
             length: f64::from(tokens) / self.average_tokens,
@@ -193,14 +212,54 @@ impl<'q> Reader<'q> {
                 .exact
                 .iter()
                 .any(|word| word.contains('/') && folded_path.contains(word.as_str())),
-            path_is_query: query.contains('/') && folded_path.ends_with(query.as_str()),
+            path_is_query: self.request.path.as_ref().is_some_and(|wanted| {
+                folded_path
+                    .strip_suffix(wanted.as_str())
+                    .is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            }),
             defines_word: self.definitions.word_found(),
-            defines_name: self.definitions.name_found(),
+            defines: self.definitions.fit(),
+            named,
+            titled,
             terms,
         };
         self.places = places;
         self.lower = lower;
         features
+    }
+
+    /// The rarity of the terms that make up a whole name or heading, if they do: all its words are
+    /// asked for, and at least two.
+    fn covered(&mut self, name: &str) -> f64 {
+        let mut rarity = 0.0;
+        let mut words = 0;
+        let mut seen: Option<usize> = None;
+        for (_, run) in runs(name) {
+            let Run::Word(run) = run else { return 0.0 };
+            for part in parts(run) {
+                let part = fold(part);
+                if is_stop(&part) {
+                    continue;
+                }
+                let stem = stem(&part, &mut self.stemmed);
+                let Some((term, weight)) = self
+                    .forms
+                    .get(stem)
+                    .into_iter()
+                    .flatten()
+                    .find(|(term, _)| self.request.terms.get(*term).is_some_and(Term::counts))
+                else {
+                    return 0.0;
+                };
+                if seen != Some(*term) {
+                    rarity +=
+                        weight * self.request.terms.get(*term).map_or(0.0, |term| term.rarity);
+                    words += 1;
+                }
+                seen = Some(*term);
+            }
+        }
+        if words >= 2 { rarity } else { 0.0 }
     }
 
     fn rarity(&self, term: usize) -> f64 {

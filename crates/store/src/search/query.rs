@@ -67,6 +67,8 @@ pub(super) struct Request {
     pub(super) exact: Vec<String>,
     /// Names a definition of which would be the best answer, joined and folded.
     pub(super) names: Vec<String>,
+    /// The query is a path: folded, without what stands before its first component.
+    pub(super) path: Option<String>,
 }
 
 impl Request {
@@ -95,8 +97,13 @@ impl Request {
         Request {
             whole: collapse(&fold(text.trim().trim_matches('"'))),
             phrases: phrases(text),
-            exact: words.iter().filter(|word| is_exact(word)).map(|word| fold(word)).collect(),
+            exact: words
+                .iter()
+                .filter(|word| is_exact(word, words.len() <= 4))
+                .map(|word| fold(word).trim_matches(|c| ".,:;?!".contains(c)).to_owned())
+                .collect(),
             names,
+            path: path(text),
             terms,
             words,
         }
@@ -201,16 +208,24 @@ fn is_identifier_like(text: &str) -> bool {
 }
 
 /// A word that must stand in the text as it was typed: it has parts, digits beside letters, or
-/// punctuation inside.
-fn is_exact(word: &str) -> bool {
+/// punctuation inside. Among many words a hyphen is only a hyphen: `root-relative path`.
+fn is_exact(word: &str, few: bool) -> bool {
     let letters: Vec<char> = word.chars().collect();
-    let mixed = letters.windows(2).any(|pair| match (pair[0], pair[1]) {
+    let mixed = letters.windows(2).enumerate().any(|(at, pair)| match (pair[0], pair[1]) {
         (a, b) if a.is_ascii_alphabetic() && b.is_ascii_digit() => true,
         (a, b) if a.is_ascii_digit() && b.is_ascii_alphabetic() => true,
+        ('-', b) if !few && at > 0 => b.is_ascii_digit() || b.is_ascii_uppercase(),
         ('.' | '/' | '-' | '\\' | '@' | '#', b) => b == '_' || b.is_alphanumeric(),
         _ => false,
     });
     mixed || runs(word).any(|(_, run)| matches!(run, Run::Word(run) if parts(run).len() > 1))
+}
+
+/// The query as a path, if it is one: components without blanks.
+fn path(text: &str) -> Option<String> {
+    let text = text.trim().trim_start_matches("./").trim_matches('/');
+    let plain = text.contains('/') && !text.contains(char::is_whitespace) && !text.contains("//");
+    plain.then(|| fold(text))
 }
 
 /// Words beside an identifier that say what is wanted of it.

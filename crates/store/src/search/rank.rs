@@ -4,6 +4,7 @@
 //! factors were measured one by one and each earns its place; their weights are flat, so there is
 //! nothing to gain by tuning them.
 
+use super::definition::Fit;
 use super::features::Features;
 use super::query::{Request, TermKind};
 
@@ -25,6 +26,9 @@ const WHOLE: f64 = 0.6;
 const EXACT: f64 = 0.25;
 const DEFINITION: f64 = 0.5;
 const JOINED_DEFINITION: f64 = 0.6;
+const PATH: f64 = 3.0;
+const NAMED: f64 = 0.5;
+const TITLED: f64 = 0.0;
 /// Content words from which a query is prose, and over how many more the factors fade.
 const PROSE_FROM: f64 = 7.0;
 const PROSE_OVER: f64 = 4.0;
@@ -98,14 +102,22 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
         value *= 1.6;
     }
     if seen.path_is_query {
-        value = value * 2.0 + 10.0;
+        value = value * PATH + 10.0;
     }
     // A definition counts when the other words are there, too.
     let gate = if coverage > 0.93 { 1.0 } else { (coverage - 0.5).max(0.0) * 0.5 };
     if seen.defines_word {
         value *= 1.0 + DEFINITION * gate;
     }
-    value *= 1.0 + JOINED_DEFINITION * seen.defines_name * gate;
+    let fit = match seen.defines {
+        Fit::None => 0.0,
+        Fit::Ends => 0.4,
+        Fit::Style => 1.0,
+        Fit::Same => 1.2,
+    };
+    value *= 1.0 + JOINED_DEFINITION * fit * gate;
+    value *= 1.0 + NAMED * (seen.named / total).sqrt();
+    value *= 1.0 + TITLED * (seen.titled / total).sqrt();
     value *= 1.0 + SURFACE * fade * (seen.surface / total);
     Score { value, coverage }
 }

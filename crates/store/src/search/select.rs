@@ -1,5 +1,6 @@
 //! Decides what is shown: the best, each text once, nothing far below the best.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -12,8 +13,6 @@ use crate::store::ChunkText;
 const CUT: f64 = 0.4;
 /// Below this share of what was asked even the best hit is no good match.
 const GOOD_COVERAGE: f64 = 0.5;
-/// Scores that differ by less than this share are equals.
-const EQUAL: f64 = 0.02;
 /// Share of common lines from which two texts are copies of each other.
 const COPY: f64 = 0.7;
 /// What a copy of a better hit keeps of its score.
@@ -53,22 +52,13 @@ pub(super) fn select(mut rated: Vec<Rated>, limit: usize) -> (Vec<Rated>, bool) 
     (rated, true)
 }
 
-/// Best first; among equals the fresher, then the one nearer to the root.
+/// Best first; among equals the one nearer to the root, then the fresher.
 fn order(rated: &mut [Rated]) {
-    rated.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then(b.id.cmp(&a.id)));
-    let mut start = 0;
-    while start < rated.len() {
-        let least = rated[start].score.value * (1.0 - EQUAL);
-        let equals = rated[start..].iter().take_while(|hit| hit.score.value >= least).count();
-        rated[start..start + equals].sort_by(|a, b| {
-            depth(a)
-                .cmp(&depth(b))
-                .then(b.document.created.cmp(&a.document.created))
-                .then(b.score.value.total_cmp(&a.score.value))
-                .then(b.id.cmp(&a.id))
-        });
-        start += equals;
-    }
+    rated.sort_by(|a, b| b.score.value.total_cmp(&a.score.value).then_with(|| preference(a, b)));
+}
+
+fn preference(a: &Rated, b: &Rated) -> Ordering {
+    depth(a).cmp(&depth(b)).then(b.document.created.cmp(&a.document.created)).then(b.id.cmp(&a.id))
 }
 
 /// How deep a file lies; what is no file lies at the root.
