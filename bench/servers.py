@@ -1,6 +1,5 @@
 """The servers that are compared: how each is started, and how its tools are called."""
 
-import os
 import subprocess
 import sys
 
