@@ -8,10 +8,10 @@ use super::{Fields, wrong};
 use crate::error::ToolError;
 use crate::limits;
 
-pub(crate) const DESCRIPTION: &str = "Run several shell commands in one call and search their \
-output. Every output is stored whole; the answer has a line per command (exit, size, r: range) and per query the best \
-passages. concurrency 1-8, default 1: in order; run independent commands side by side (8). query_scope: batch \
-(default) or global, all that is stored. timeout_ms for the whole call, default 120000. max_bytes 256-12288, default 11500.";
+pub(crate) const DESCRIPTION: &str = "\
+Run several shell commands and search their output: a line each (exit, size, r: range), \
+passages per query. concurrency 1-8 (default 1, in order; 8 if independent). query_scope \
+batch (default) or global. max_bytes 256-12288.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {
@@ -20,9 +20,9 @@ pub(crate) fn schema() -> Value {
         "queries": {"type": "array", "items": {"type": "string"}},
         "cwd": {"type": "string"},
         "timeout_ms": {"type": "integer"},
-        "concurrency": {"type": "integer", "minimum": 1, "maximum": 8},
-        "query_scope": {"type": "string", "enum": ["batch", "global"]},
-        "max_bytes": {"type": "integer", "minimum": limits::SMALLEST_BYTES, "maximum": limits::BATCH_BYTES},
+        "concurrency": {"type": "integer"},
+        "query_scope": {"type": "string"},
+        "max_bytes": {"type": "integer"},
     }, "required": ["commands"]})
 }
 

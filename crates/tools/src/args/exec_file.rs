@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use quietcontext_exec::Language;
 use serde_json::{Map, Value, json};
 
 use super::Fields;
@@ -10,19 +9,19 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::program::{self, ScriptSource};
 
-pub(crate) const DESCRIPTION: &str = "Run code over one file (log, CSV, JSON, dump of any size) \
-without reading it into context. stdin is the file, FILE_PATH names it, FILE_CONTENT holds its text (to 64 MiB). \
-path: a file below the root, or stored output by r:n-m or label. Program and answer as in execute.";
+pub(crate) const DESCRIPTION: &str = "\
+Run code over one file of any size (log, CSV, JSON): stdin is the file, FILE_PATH its name, \
+FILE_CONTENT its text. path: a file, or stored output (r:7-9, label). Else as execute.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {
         "path": {"type": "string"},
-        "language": {"type": "string", "enum": Language::all().map(Language::name).collect::<Vec<_>>()},
+        "language": {"type": "string"},
         "code": {"type": "string"},
         "script_ref": {"type": "string"},
         "timeout_ms": {"type": "integer"},
         "intent": {"type": "string"},
-        "max_bytes": {"type": "integer", "minimum": limits::SMALLEST_BYTES, "maximum": limits::ANSWER_BYTES},
+        "max_bytes": {"type": "integer"},
     }, "required": ["path"]})
 }
 

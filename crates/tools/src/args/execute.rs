@@ -10,12 +10,11 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::program::{self, ScriptSource};
 
-pub(crate) const DESCRIPTION: &str = "Run code: a shell command or program (tests, builds, git, \
-data analysis) on this machine. Output that fits max_bytes (256-8192, default 8192) comes back as it is, then [stderr] and \
-[exit n]; bigger output is stored whole: digest, [r:n] to read by search refs. intent: best matches \
-instead of the digest. Needs language+code, or script_ref: an [s:...] this server gave for code of 256+ bytes. \
-timeout_ms 1-86400000, default 120000. background: answers after timeout_ms (default 1000), job goes on until stop \
-(its label, alone).";
+pub(crate) const DESCRIPTION: &str = "\
+Run code: shell commands or a program (tests, builds, git, data). Output over max_bytes \
+(256-8192) is stored whole: digest with r: refs for search. Give language+code or script_ref \
+([s:..] of an answer). intent: matches instead. timeout_ms default 120000. background: \
+answers after timeout_ms (1000), runs on until stop: its label.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {
@@ -27,7 +26,7 @@ pub(crate) fn schema() -> Value {
         "background": {"type": "boolean"},
         "stop": {"type": "string"},
         "intent": {"type": "string"},
-        "max_bytes": {"type": "integer", "minimum": limits::SMALLEST_BYTES, "maximum": limits::ANSWER_BYTES},
+        "max_bytes": {"type": "integer"},
     }})
 }
 

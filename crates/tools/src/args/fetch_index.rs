@@ -9,17 +9,17 @@ use super::{Fields, wrong};
 use crate::error::ToolError;
 use crate::limits;
 
-pub(crate) const DESCRIPTION: &str = "Fetch web pages (http, https) and index their text for \
-search; the answer is a line per URL with status, size and r: range, no page text. Give url, or requests for several \
-(concurrency 1-8, default 4). Cached for ttl_ms (default 86400000); force fetches again.";
+pub(crate) const DESCRIPTION: &str = "\
+Fetch web pages and index their text for search: url, or requests for several. concurrency \
+1-8. Cached for ttl_ms (default 24 h) unless force.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {
         "url": {"type": "string"},
         "source": {"type": "string"},
         "requests": {"type": "array", "items": {"type": "object", "properties": {
-            "url": {"type": "string"}, "source": {"type": "string"}}, "required": ["url"]}},
-        "concurrency": {"type": "integer", "minimum": 1, "maximum": 8},
+            "url": {"type": "string"}, "source": {"type": "string"}}}},
+        "concurrency": {"type": "integer"},
         "ttl_ms": {"type": "integer"},
         "force": {"type": "boolean"},
     }})

@@ -6,9 +6,9 @@ use super::Fields;
 use crate::error::ToolError;
 use crate::limits;
 
-pub(crate) const DESCRIPTION: &str = "Index text, a file or a directory into the local store for \
-search. Give content or path, not both; source labels it, and the same source again replaces. Directories follow git's \
-ignore rules; binary, generated and secret files are skipped and counted; max_files default 10000; include/exclude: globs.";
+pub(crate) const DESCRIPTION: &str = "\
+Index text (content), or a file or directory (path), for search. source labels it; again \
+replaces. Directories: git ignore rules; max_files default 10000.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {

@@ -7,20 +7,20 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::reference::Reference;
 
-pub(crate) const DESCRIPTION: &str = "Search stored output, files and pages, or read stored text \
-by reference. queries: identifiers, errors, \"quoted phrases\" or questions; answers [r:n] title (source:lines) each. \
-preview adds up to 600 characters. refs, instead of queries, give the text itself: r:7, r:7-12; continue with the more: line. limit 1-20, \
-default 3. source: a label, prefix* or part of a path. max_bytes 256-8192, default 8192.";
+pub(crate) const DESCRIPTION: &str = "\
+Search stored output, files and pages (queries: words, identifiers, \"phrases\"), or read them \
+(refs: r:7, r:7-12). limit 1-20, default 3. preview adds text. source: label, prefix* or \
+part of a path. max_bytes 256-8192.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {
         "queries": {"type": "array", "items": {"type": "string"}},
         "refs": {"type": "array", "items": {"type": "string"}},
         "preview": {"type": "boolean"},
-        "limit": {"type": "integer", "minimum": 1, "maximum": 20},
+        "limit": {"type": "integer"},
         "source": {"type": "string"},
         "content_type": {"type": "string", "enum": ["code", "prose"]},
-        "max_bytes": {"type": "integer", "minimum": limits::SMALLEST_BYTES, "maximum": limits::ANSWER_BYTES},
+        "max_bytes": {"type": "integer"},
     }})
 }
 
