@@ -10,8 +10,8 @@ use crate::limits;
 use crate::program::{self, ScriptSource};
 
 pub(crate) const DESCRIPTION: &str = "\
-Run code over one file of any size (log, CSV, JSON): stdin is the file, FILE_PATH its name, \
-FILE_CONTENT its text. path: a file, or stored output (r:7-9, label). Else as execute.";
+Run code over one file (log, CSV, JSON): stdin is the file, FILE_PATH its name, FILE_CONTENT \
+its text. path: a file, or stored output (r:7-9, label). Else as execute.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {

@@ -13,8 +13,8 @@ use crate::program::{self, ScriptSource};
 pub(crate) const DESCRIPTION: &str = "\
 Run code: shell commands or a program (tests, builds, git, data). Output over max_bytes \
 (256-8192) is stored whole: digest with r: refs for search. Give language+code or script_ref \
-([s:..] of an answer). intent: matches instead. timeout_ms default 120000. background: \
-answers after timeout_ms (1000), runs on until stop: its label.";
+([s:..] of an answer). intent: matches instead. timeout_ms 120000. background: answers after \
+timeout_ms (1000), runs on until stop: its label.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {

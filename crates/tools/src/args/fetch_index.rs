@@ -11,7 +11,7 @@ use crate::limits;
 
 pub(crate) const DESCRIPTION: &str = "\
 Fetch web pages and index their text for search: url, or requests for several. concurrency \
-1-8. Cached for ttl_ms (default 24 h) unless force.";
+1-8. Cached for ttl_ms (24 h) unless force.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {

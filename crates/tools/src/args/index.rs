@@ -8,7 +8,7 @@ use crate::limits;
 
 pub(crate) const DESCRIPTION: &str = "\
 Index text (content), or a file or directory (path), for search. source labels it; again \
-replaces. Directories: git ignore rules; max_files default 10000.";
+replaces. Directories by git ignore rules; max_files 10000.";
 
 pub(crate) fn schema() -> Value {
     json!({"type": "object", "properties": {
