@@ -120,6 +120,32 @@ both! {
         assert_eq!(lab.attempt_with(&flags, &["append", &lab.at("outside/more/new")]), "refused 30");
     }
 
+    /// Standard input is a file of the host; the descriptor is no way round the view.
+    fn standard_input_is_no_way_to_write(lab) {
+        let (plain, protected) = (lab.at("workspace/data"), lab.at("workspace/.mcp.json"));
+        let text = "L=$0; $L try chmod /proc/self/fd/0; $L try utime /proc/self/fd/0; \
+            $L try append /proc/self/fd/0; cat";
+        let lab_binary = lab.at("bin/lab");
+        for file in [&plain, &protected] {
+            std::fs::write(file, "input").unwrap();
+        }
+        lab.give_away();
+        let run = |flags: &[&str]| lab.run(flags, &["/bin/bash", "-c", text, &lab_binary]);
+        for flags in [&["--read-only", "--stdin", &plain][..], &["--stdin", &protected]] {
+            let outcome = run(flags);
+            let lines: Vec<_> = outcome.good().lines().collect();
+            assert!(lines[..3].iter().all(|line| line.starts_with("refused")), "{outcome:?}");
+            assert_eq!(lines[3..], ["input"], "it is still read");
+        }
+        let control = run(&["--stdin", &plain]);
+        assert_eq!(control.good(), "done\ndone\ndone\ninputx", "the control");
+        // A file that the box does not show is given all the same.
+        let away = lab.at("home/given");
+        std::fs::write(&away, "given").unwrap();
+        lab.give_away();
+        assert_eq!(lab.run(&["--stdin", &away], &["/bin/cat"]).good(), "given");
+    }
+
     /// As root these switches would be the host's.
     fn switches_of_the_system_cannot_be_thrown(lab) {
         for path in [

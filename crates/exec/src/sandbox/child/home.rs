@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
@@ -44,11 +45,18 @@ pub(super) fn furnish(view: &View, profile: &Profile) -> Result<(), Failure> {
 
 /// Copies a configuration file without its credentials. Not a plain, small text file: left out.
 fn copy(view: &View, source: &Path, target: &Path) -> io::Result<()> {
-    let found = std::fs::metadata(source)?;
+    // Without links also now: what was resolved may lie where programs write.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = openat2(CWD, source, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    let Ok(mut file) = opened.map(File::from) else { return Ok(()) };
+    let found = file.metadata()?;
     if !found.is_file() || found.len() > CONFIGURATION_BYTES {
         return Ok(());
     }
-    let Ok(text) = std::fs::read_to_string(source) else { return Ok(()) };
+    let mut text = String::new();
+    if file.read_to_string(&mut text).is_err() {
+        return Ok(());
+    }
     let Some((parent, name)) = target.parent().zip(target.file_name()) else { return Ok(()) };
     let parent = view.make(parent, true)?;
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;

@@ -31,6 +31,8 @@ pub(super) struct Outside<'a> {
     pub(super) plan: &'a Plan,
     /// Sockets of the host that the view would show.
     pub(super) sockets: &'a [PathBuf],
+    /// Path of standard input, where it is a file with a name.
+    pub(super) stdin: Option<&'a Path>,
     /// Opened when the control group has taken init in.
     pub(super) gate: &'a Gate,
 }
@@ -126,6 +128,12 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     let mask = umask(Mode::empty());
     let emptied = build_view(outside, identity)?;
     umask(mask);
+    if let Some(path) = outside.stdin
+        && !descriptors::reopen_standard_input(path).step(Step::Descriptors, "standard input")?
+        && is_shown(path, outside)
+    {
+        return Err(Failure::plain(Step::Descriptors, "standard input is not what it was"));
+    }
 
     rustix::process::chdir(&profile.cwd)
         .step(Step::WorkingDirectory, &profile.cwd.display().to_string())?;
@@ -169,6 +177,14 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     let ended = Ended { wait_status, left_behind, stopped: false };
     order.channel.tell(&Message::Ended(ended), &[]);
     Ok(())
+}
+
+/// Whether a path lies where the box shows the host's own files for writing. Elsewhere a file that
+/// the view does not show is one of the server's, given to be read.
+fn is_shown(path: &Path, outside: &Outside<'_>) -> bool {
+    let profile = &outside.order.specification.profile;
+    let writable = profile.writable.iter().chain(&outside.plan.writable);
+    writable.chain([&profile.root]).any(|place| path.starts_with(place))
 }
 
 /// Kills everything else in the box and waits until it is gone; how many there were.

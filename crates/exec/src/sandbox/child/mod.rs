@@ -136,7 +136,14 @@ fn supervise(order: &Order) -> Result<(), Failure> {
     let plan = protect::prepare(&specification.profile)?;
     let sockets = sockets::visible(&specification.profile);
     let group = cgroup::Group::create(&specification.profile.limits);
-    let outside = init::Outside { order, plan: &plan, sockets: &sockets, gate: &gate };
+    let stdin = descriptors::path_of_standard_input();
+    let outside = init::Outside {
+        order,
+        plan: &plan,
+        sockets: &sockets,
+        stdin: stdin.as_deref(),
+        gate: &gate,
+    };
     let watched = init::start(&outside).and_then(|init| {
         admit(group.as_ref(), &gate, init)?;
         watch(order, init)
