@@ -9,26 +9,19 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use reqwest::{
-    Client, Response, StatusCode,
-    header::{self, HeaderMap, HeaderName},
-};
+use reqwest::{Response, StatusCode, header};
 use tokio::{sync::Semaphore, time::timeout_at};
 use url::{Host, Url};
 
 use crate::{
     FetchConfig, FetchError, Outcome, Request, Resolve, Step, Validators,
-    body::{ACCEPT_ENCODING, Decoder},
+    body::Decoder,
     connect::{self, Dialer, Pin},
     content::{self, Answer},
     guard::{self, Target},
     html::Budget,
-    retry_after,
+    redirect, request, retry_after,
 };
-
-/// Markdown first: servers that have it save the conversion.
-const ACCEPT: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, \
-                      text/plain;q=0.8, application/json;q=0.8, */*;q=0.5";
 
 /// Bodies above this are converted one at a time: their trees are what costs memory.
 const LARGE_BODY: usize = 1 << 20;
@@ -56,11 +49,11 @@ impl Fetcher {
 
     /// Fetches one URL and gives its text; needs a tokio runtime with time and I/O. Dropping the
     /// future cancels the fetch.
-    pub async fn fetch(&self, request: &Request<'_>) -> Result<Outcome, FetchError> {
-        let url = guard::parse_url(request.url)?;
-        let deadline = request.deadline.min(Instant::now() + self.config.limits.total);
+    pub async fn fetch(&self, asked: &Request<'_>) -> Result<Outcome, FetchError> {
+        let url = guard::parse_url(asked.url)?;
+        let deadline = asked.deadline.min(Instant::now() + self.config.limits.total);
         let target = url.host_str().unwrap_or_default().chars().take(100).collect();
-        match timeout_at(deadline.into(), self.follow(url, request.validators.as_ref())).await {
+        match timeout_at(deadline.into(), self.follow(url, asked.validators.as_ref())).await {
             Ok(outcome) => outcome,
             Err(_) => Err(FetchError::Timeout { target, step: Step::Deadline }),
         }
@@ -89,7 +82,7 @@ impl Fetcher {
             if status == StatusCode::NOT_MODIFIED && validators.is_some() {
                 return Ok(Outcome::NotModified { final_url: url.into() });
             }
-            if let Some(next) = redirect(&url, &response)? {
+            if let Some(next) = redirect::target(&url, &response)? {
                 if seen.contains(&next) {
                     return Err(FetchError::Redirect { what: "it goes in a circle".to_owned() });
                 }
@@ -131,8 +124,12 @@ impl Fetcher {
         let pin = Pin { target: target.clone(), https: url.scheme() == "https", addresses };
         let client = self.dialer.client(pin.clone(), limits).await?;
         let response = loop {
-            let sent =
-                within(limits.headers, &target, Step::Headers, send(&client, url, validators));
+            let sent = within(
+                limits.headers,
+                &target,
+                Step::Headers,
+                request::send(&client, url, validators),
+            );
             let (pause, outcome) = match sent.await? {
                 Err(error) => {
                     let fault = connect::fault(error, &target, limits);
@@ -199,11 +196,11 @@ impl Fetcher {
     ) -> Result<Outcome, FetchError> {
         let limits = &self.config.limits;
         let headers = response.headers();
-        let content_type = text(headers, header::CONTENT_TYPE).unwrap_or_default();
+        let content_type = request::text(headers, header::CONTENT_TYPE).unwrap_or_default();
         content::refuse_by_type(&content_type)?;
-        let etag = text(headers, header::ETAG);
-        let last_modified = text(headers, header::LAST_MODIFIED);
-        let coding = text(headers, header::CONTENT_ENCODING).unwrap_or_default();
+        let etag = request::text(headers, header::ETAG);
+        let last_modified = request::text(headers, header::LAST_MODIFIED);
+        let coding = request::text(headers, header::CONTENT_ENCODING).unwrap_or_default();
         let broken = |what: &str| FetchError::Broken {
             target: target.to_string(),
             what: what.to_owned(),
@@ -269,48 +266,6 @@ impl Drop for Stop {
     fn drop(&mut self) {
         self.0.store(true, std::sync::atomic::Ordering::Relaxed);
     }
-}
-
-/// A GET without a body, for every hop.
-async fn send(
-    client: &Client,
-    url: &Url,
-    validators: Option<&Validators>,
-) -> reqwest::Result<Response> {
-    let mut request = client
-        .get(url.clone())
-        .header(header::ACCEPT, ACCEPT)
-        .header(header::ACCEPT_ENCODING, ACCEPT_ENCODING);
-    if let Some(etag) = validators.and_then(|known| known.etag.as_deref()) {
-        request = request.header(header::IF_NONE_MATCH, etag);
-    }
-    if let Some(date) = validators.and_then(|known| known.last_modified.as_deref()) {
-        request = request.header(header::IF_MODIFIED_SINCE, date);
-    }
-    request.send().await
-}
-
-/// Where a redirect leads, if this is one that can be followed.
-fn redirect(from: &Url, response: &Response) -> Result<Option<Url>, FetchError> {
-    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
-        return Ok(None);
-    }
-    let Some(location) = response.headers().get(header::LOCATION) else { return Ok(None) };
-    let refuse = |what: String| FetchError::Redirect { what };
-    let location = std::str::from_utf8(location.as_bytes())
-        .map_err(|_| refuse("its Location is not text".to_owned()))?;
-    let joined = from.join(location).map_err(|_| refuse("its Location is not a URL".to_owned()))?;
-    let next = guard::accept(joined).map_err(|error| refuse(error.to_string()))?;
-    if from.scheme() == "https" && next.scheme() == "http" {
-        return Err(refuse("it leads from https to http".to_owned()));
-    }
-    Ok(Some(next))
-}
-
-/// A header as text; left out when it is not visible ASCII or longer than any sane one.
-fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    let value = headers.get(name)?.to_str().ok()?.trim();
-    (!value.is_empty() && value.len() <= 512).then(|| value.to_owned())
 }
 
 /// A step under its own time limit; the call's deadline lies around all of them.

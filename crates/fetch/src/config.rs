@@ -49,7 +49,7 @@ pub struct Limits {
     pub resolve: Duration,
     /// TCP and TLS handshake of one hop.
     pub connect: Duration,
-    /// From the request to the end of the response headers, per hop.
+    /// From the request to the end of the response headers, connecting included, per hop.
     pub headers: Duration,
     /// Between two pieces of a body.
     pub idle: Duration,
@@ -73,7 +73,7 @@ impl Default for Limits {
             headers: Duration::from_secs(20),
             idle: Duration::from_secs(15),
             convert: Duration::from_secs(10),
-            total: Duration::from_secs(60),
+            total: Duration::from_mins(1),
             retry_pause: Duration::from_millis(500),
         }
     }

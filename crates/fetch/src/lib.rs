@@ -21,6 +21,8 @@ mod error;
 pub mod guard;
 mod html;
 mod page;
+mod redirect;
+mod request;
 mod resolve;
 mod retry_after;
 mod tls;

@@ -135,4 +135,6 @@ impl std::fmt::Display for Target {
 }
 
 #[cfg(test)]
+mod address_tests;
+#[cfg(test)]
 mod tests;

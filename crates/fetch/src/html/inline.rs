@@ -3,10 +3,10 @@
 use url::Url;
 
 use super::{
+    characters::longest_run,
     elements::Tag,
     render::Render,
     tree::{Id, Tree},
-    write::longest_run,
 };
 
 /// Longer targets are trackers or encoded state; their text is kept without them.
@@ -101,11 +101,13 @@ fn emphasis(render: &mut Render<'_>, id: Id, mark: &str) {
 fn power(render: &mut Render<'_>, id: Id) {
     let reference = render.tree.descendants(id).any(|below| render.tree.tag(below) == Some(Tag::A));
     let Some(marked) = render.writer.close() else { return };
+    let text = marked.text();
     let glued = marked.before().is_some_and(|c| c.is_alphanumeric() || c == ')');
-    if glued
-        && !reference
-        && marked.text().chars().all(|c| c.is_alphanumeric() || "+-−".contains(c))
-    {
+    if reference {
+        if text.bytes().all(|byte| byte.is_ascii_digit()) {
+            marked.wrap("[", "]");
+        }
+    } else if glued && text.chars().all(|c| c.is_alphanumeric() || "+-−".contains(c)) {
         marked.wrap("^", "");
     }
 }

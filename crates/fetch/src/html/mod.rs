@@ -4,9 +4,12 @@
 //! searched and not rendered: identifiers stay unescaped, code exact, tables unpadded; and because
 //! pages are hostile: nothing here recurses, and every step is bounded in nodes, bytes and time.
 
+mod characters;
 mod code;
 mod elements;
 mod inline;
+mod language;
+mod list;
 mod parse;
 mod render;
 mod select;
@@ -213,3 +216,6 @@ impl Facts {
         text
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ use super::{
     Budget, code,
     elements::{Flow, Tag},
     inline,
+    list::List,
     select::{self, Selection},
     table::{self, Rows},
     tree::{Id, Step, Tree},
@@ -17,12 +18,6 @@ const MAX_TEXT_BYTES: usize = 32 << 20;
 
 /// Steps between two looks at the clock.
 const STEPS_PER_LOOK: u32 = 1 << 14;
-
-/// Lists deeper than this continue the level above.
-const MAX_LISTS: usize = 32;
-
-/// Nodes looked at to tell a list from a layout.
-const MAX_LOOK: usize = 1000;
 
 /// What the walk made.
 #[derive(Debug)]
@@ -39,7 +34,7 @@ pub(super) struct Render<'a> {
     pub(super) writer: Writer,
     everything: bool,
     content_depth: u32,
-    lists: Vec<List>,
+    pub(super) lists: Vec<List>,
     /// Inside `<code>` and the like, where no other markup is written.
     pub(super) code_depth: u32,
     pub(super) link_depth: u32,
@@ -49,12 +44,6 @@ pub(super) struct Render<'a> {
     level: u8,
     table: Option<Table>,
     definitions: u8,
-}
-
-enum List {
-    Plain,
-    Bullets,
-    Numbers { next: i64, step: i64 },
 }
 
 /// The data table that is open; its cells are written aside, because a row is one line.
@@ -288,51 +277,6 @@ impl Render<'_> {
         self.level.saturating_add(self.definitions).clamp(1, 6)
     }
 
-    fn open_list(&mut self, id: Id, ordered: bool) {
-        let tree = self.tree;
-        let number = |name| tree.attribute(id, name).and_then(|text| text.trim().parse().ok());
-        let step = if tree.attribute(id, "reversed").is_some() { -1 } else { 1 };
-        let items = || {
-            let mut child = tree.node(id).first;
-            let mut items = 0;
-            while child != 0 {
-                items += i64::from(tree.tag(child) == Some(Tag::Li));
-                child = tree.node(child).next;
-            }
-            items
-        };
-        self.lists.push(if holds_headings(tree, id) {
-            List::Plain
-        } else if ordered && self.lists.len() < MAX_LISTS {
-            let next = number("start").unwrap_or_else(|| if step < 0 { items() } else { 1 });
-            List::Numbers { next, step }
-        } else {
-            List::Bullets
-        });
-    }
-
-    fn item(&mut self) {
-        match self.lists.last_mut() {
-            Some(List::Plain) => {}
-            Some(List::Numbers { next, step }) => {
-                let marker = format!("{next}. ");
-                *next = next.saturating_add(*step);
-                self.writer.item(&marker, "   ");
-            }
-            Some(List::Bullets) | None => self.writer.item("- ", "  "),
-        }
-    }
-
-    fn end_item(&mut self) {
-        match self.lists.last() {
-            Some(List::Plain) => {}
-            Some(List::Numbers { next, step }) => {
-                self.writer.end_item(&format!("{}. ", next.saturating_sub(*step)));
-            }
-            Some(List::Bullets) | None => self.writer.end_item("- "),
-        }
-    }
-
     fn end_cell(&mut self, id: Id) {
         let Some(table) = &mut self.table else { return };
         let Some(around) = table.around.take() else { return };
@@ -368,10 +312,4 @@ fn follows_signature(tree: &Tree, id: Id) -> bool {
 
 fn holds_title(tree: &Tree, id: Id) -> bool {
     tree.tag_below(id, Tag::H1).is_some()
-}
-
-/// Some generators lay whole sections out as list items; those are no lists to a reader.
-fn holds_headings(tree: &Tree, id: Id) -> bool {
-    let mut near = tree.descendants(id).take(MAX_LOOK);
-    near.any(|below| tree.tag(below).is_some_and(|tag| tag.heading().is_some()))
 }

@@ -186,7 +186,12 @@ impl TreeSink for Sink {
     }
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _: ElementFlags) -> Id {
-        let tag = Tag::of(&name.local);
+        let tag = match Tag::of(&name.local) {
+            tag if name.ns == ns!(html) => tag,
+            // Names inside of pictures and formulas mean something else: a `<title>` is no title.
+            tag @ (Tag::Svg | Tag::Math | Tag::Annotation) => tag,
+            _ => Tag::Other,
+        };
         let attributes = kept(attributes).collect();
         self.push(Data::Element { tag, name: name.local, ns: name.ns, attributes })
     }

@@ -1,5 +1,7 @@
 //! Writes Markdown: collapses blanks, separates blocks, carries list and quote prefixes.
 
+use super::characters::{is_invisible, longest_run, looks_like_markup, words};
+
 /// How far the next text is from the last one. Ordered: the greater one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) enum Break {
@@ -270,35 +272,4 @@ impl Marked<'_> {
     pub(super) fn append(self, text: &str) {
         self.out.push_str(text);
     }
-}
-
-/// The words of a text with their positions; an empty word at the end stands for a last blank.
-fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.split(is_blank).enumerate()
-}
-
-fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\n' | '\t' | '\r' | '\x0c' | '\u{a0}' | '\u{2028}' | '\u{2029}')
-}
-
-/// Soft hyphens, zero-width characters and controls hide words from a search.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}' | '\u{2060}' | '\u{feff}') || c.is_control()
-}
-
-fn looks_like_markup(word: &str, text: &str) -> bool {
-    let hashes = word.bytes().take_while(|byte| *byte == b'#').count();
-    word.starts_with("```")
-        || word.starts_with("~~~")
-        || (1..=6).contains(&hashes) && hashes == word.len() && text.len() > word.len()
-}
-
-/// The longest run of one character.
-pub(super) fn longest_run(text: &str, wanted: char) -> usize {
-    let (mut longest, mut run) = (0, 0);
-    for c in text.chars() {
-        run = if c == wanted { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
 }

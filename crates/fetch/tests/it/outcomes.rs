@@ -42,7 +42,7 @@ async fn other_statuses_are_no_content_and_asked_once() {
 
 #[tokio::test]
 async fn a_wait_asked_for_is_reported_at_once() {
-    let hour = Some(Duration::from_secs(3600));
+    let hour = Some(Duration::from_hours(1));
     for head in ["429 Slow down\nRetry-After: 3600", "503 Busy\nRetry-After: 3600"] {
         let (code, _, wait, hits) = status_of(response(head, "")).await;
         assert_eq!((wait, hits), (hour, 1), "{code}");

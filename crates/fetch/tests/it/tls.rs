@@ -1,6 +1,12 @@
 //! TLS against a server with a certificate of the test's own authority.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use hyper::{Request, Response, body::Incoming, server::conn::http2, service::service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 
 use quietcontext_fetch::{FetchConfig, FetchError, Fetcher, Outcome};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -23,13 +29,13 @@ fn authority() -> Authority {
     Authority { issuer: Issuer::new(params, key), der }
 }
 
-/// A server for `name` that answers every request with `bytes`; gives its port.
-async fn serve(authority: &Authority, name: &str, bytes: Vec<u8>) -> u16 {
+/// A server's side of TLS for `name`.
+fn acceptor(authority: &Authority, name: &str, protocols: &[&str]) -> TlsAcceptor {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
     let certificate = params.signed_by(&key, &authority.issuer).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ServerConfig::builder_with_provider(provider)
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
@@ -38,7 +44,13 @@ async fn serve(authority: &Authority, name: &str, bytes: Vec<u8>) -> u16 {
             PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
         )
         .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(tls));
+    tls.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    TlsAcceptor::from(Arc::new(tls))
+}
+
+/// A server for `name` that answers every request with `bytes`; gives its port.
+async fn serve(authority: &Authority, name: &str, bytes: Vec<u8>) -> u16 {
+    let acceptor = acceptor(authority, name, &[]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     tokio::spawn(async move {
@@ -103,4 +115,35 @@ async fn a_plain_port_and_a_step_down_to_http_are_refused() {
         error.to_string().ends_with("failed: the server does not speak TLS on this port"),
         "{error:?}"
     );
+}
+
+#[tokio::test]
+async fn http2_is_spoken_where_the_server_does() {
+    let own = authority();
+    let acceptor = acceptor(&own, "docs.test", &["h2", "http/1.1"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            counter.fetch_add(1, Ordering::SeqCst);
+            let stream = acceptor.accept(stream).await.unwrap();
+            let service = service_fn(|request: Request<Incoming>| async move {
+                let body = format!("{:?} {}", request.version(), request.uri().path());
+                Response::builder().header("content-type", "text/plain").body(body)
+            });
+            tokio::spawn(
+                http2::Builder::new(TokioExecutor::new())
+                    .serve_connection(TokioIo::new(stream), service),
+            );
+        }
+    });
+    let fetcher = fetcher(&[&own], &[format!("docs.test:{port}")]);
+    for path in ["/one", "/two"] {
+        let outcome = fetch(&fetcher, &format!("https://docs.test:{port}{path}")).await;
+        let Ok(Outcome::Page(page)) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(page.text, format!("HTTP/2.0 {path}"));
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 1, "pages of one host share a connection");
 }
