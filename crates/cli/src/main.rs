@@ -4,6 +4,7 @@ mod args;
 mod command;
 mod config;
 mod log;
+mod memory;
 mod mode;
 mod place;
 mod serve;

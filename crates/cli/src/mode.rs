@@ -14,7 +14,7 @@ use quietcontext_exec::sandbox::{HIDDEN_ARGUMENT, child_main};
 use crate::{
     args,
     config::Flags,
-    serve,
+    memory, serve,
     terminal::{self, Exit},
 };
 
@@ -31,6 +31,7 @@ pub(crate) fn start(arguments: Vec<OsString>) -> ExitCode {
     if arguments.first().is_some_and(|first| first == HIDDEN_ARGUMENT) {
         child_main();
     }
+    memory::give_back_big_blocks();
     let bare = arguments.is_empty();
     if bare && std::io::stdin().is_terminal() {
         return terminal::finish(terminal::print(GREETING).map(|()| Exit::Fine));
