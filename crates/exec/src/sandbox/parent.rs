@@ -29,7 +29,9 @@ pub struct Launch<'a> {
     pub binary: &'a Path,
     /// Which layers hold it ([`super::assess`]).
     pub rung: Rung,
-    /// The program's standard input.
+    /// The program's standard input. A file in the workspace is opened anew through the view; one
+    /// that the box does not show must be the server's own, since its mode and times can be changed
+    /// by way of the descriptor.
     pub stdin: OwnedFd,
     /// The network of an earlier box of the same workspace, to reach its ports.
     pub join: Option<&'a NetworkNamespace>,

@@ -147,7 +147,7 @@ pub struct Started {
 /// What a box says.
 #[derive(Debug)]
 pub enum Event {
-    /// The program is about to start.
+    /// The view stands and the program is about to start; the last steps may still fail.
     Started(Started),
     /// A step failed; nothing ran.
     Failed(Failure),

@@ -8,6 +8,7 @@ use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
 use std::process::ExitCode;
@@ -47,6 +48,11 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         "rename" => std::fs::rename(path(1), path(2)),
         "exchange" => rustix::fs::renameat_with(CWD, path(1), CWD, path(2), RenameFlags::EXCHANGE)
             .map_err(Into::into),
+        "fifo" => std::fs::File::options()
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(path(1))
+            .map(drop),
         "tcp" => TcpStream::connect((Ipv4Addr::LOCALHOST, number(1) as u16)).and_then(hello),
         "mptcp" => mptcp(number(1) as u16).and_then(hello),
         "udp" => UdpSocket::bind("127.0.0.1:0").and_then(|socket| {

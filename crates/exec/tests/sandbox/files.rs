@@ -146,6 +146,15 @@ both! {
         assert_eq!(lab.run(&["--stdin", &away], &["/bin/cat"]).good(), "given");
     }
 
+    /// A pipe with a name can be written on a read-only mount; the second layer refuses it.
+    fn pipes_of_the_host_are_not_written(lab) {
+        let pipe = lab.at("outside/pipe");
+        let made = lab.command("/usr/bin/mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        assert_eq!(lab.attempt(&["fifo", &pipe]), format!("refused {}", libc::EACCES));
+        assert_eq!(lab.control(&["fifo", &pipe]), format!("refused {}", libc::ENXIO), "no reader");
+    }
+
     /// As root these switches would be the host's.
     fn switches_of_the_system_cannot_be_thrown(lab) {
         for path in [

@@ -93,15 +93,16 @@ impl Lab {
 
     /// Gives everything made so far to the lab's user.
     pub(crate) fn give_away(&self) {
-        self.give(self.base.path());
+        self.give_to_user(self.base.path());
     }
 
     /// The same for the workspace alone.
     pub(crate) fn give_away_workspace(&self) {
-        self.give(&self.path("workspace"));
+        self.give_to_user(&self.path("workspace"));
     }
 
-    fn give(&self, path: &Path) {
+    /// The same for a place that is not the lab's.
+    pub(crate) fn give_to_user(&self, path: &Path) {
         if self.as_root && self.who == Who::User {
             let owner = format!("{NOBODY}:{NOBODY}");
             let done = Command::new("chown").arg("-Rh").arg(owner).arg(path).status();

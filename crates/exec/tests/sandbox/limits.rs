@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::lab::both;
+use crate::lab::{Lab, Who, both, skip};
 
 fn number(text: &str) -> u64 {
     text.rsplit(' ').next().unwrap().parse().unwrap()
@@ -86,4 +86,22 @@ both! {
         std::io::Read::read_to_end(server.stdout.as_mut().unwrap(), &mut rest).unwrap();
         assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
     }
+}
+
+/// Where a control group can be made, several programs together do not take more either.
+#[test]
+fn memory_of_the_whole_box_is_bounded() {
+    let Some(lab) = Lab::new(Who::Root) else { return };
+    let found = lab.command(lab.path("bin/lab")).arg("assess").arg(lab.path("workspace")).output();
+    if !String::from_utf8(found.unwrap().stdout).unwrap().contains("memory limit: present") {
+        return skip("no control group can be made");
+    }
+    let hog = format!("{} try memory 150000000 & ", lab.at("bin/lab"));
+    let text = format!("{}wait", hog.repeat(4));
+    let count = |bytes: &str| {
+        let outcome = lab.run(&["--memory", bytes], &["/bin/bash", "-c", &text]);
+        outcome.stdout.lines().filter(|line| line.starts_with("took 15")).count()
+    };
+    assert!(count("300000000") < 4);
+    assert_eq!(count("2000000000"), 4, "the control");
 }

@@ -53,6 +53,25 @@ both! {
         outside(lab, "test -z \"$(git status --porcelain)\" && git fsck");
     }
 
+    /// A workspace below the home, below `/tmp`, or below the top of a repository.
+    fn a_workspace_may_lie_anywhere(lab) {
+        let in_tmp = tempfile::Builder::new().prefix("box-lab-root-").tempdir_in("/tmp").unwrap();
+        let in_home = lab.path("home/a/b/project");
+        std::fs::create_dir_all(&in_home).unwrap();
+        lab.give_away();
+        lab.give_to_user(in_tmp.path());
+        for root in [in_home.as_path(), in_tmp.path()] {
+            let root = root.to_str().unwrap();
+            let outcome = lab.run(&["--root", root], &["/bin/bash", "-c", "pwd; echo x > made; ls ..; ls -A ~"]);
+            assert!(outcome.good().starts_with(&format!("{root}\n")), "{outcome:?}");
+            assert_eq!(std::fs::read_to_string(format!("{root}/made")).unwrap(), "x\n");
+        }
+        outside(lab, &format!("git init -q; {IDENTITY}; mkdir sub; echo 1 > sub/a; git add .; git commit -qm one"));
+        let text = "git log --format=%s; git status --short; echo 2 >> a; git status --short; git diff --stat | tail -1";
+        let outcome = lab.run(&["--root", &lab.at("workspace/sub")], &["/bin/bash", "-c", text]);
+        assert_eq!(outcome.good(), "one\n M a\n 1 file changed, 1 insertion(+)", "{outcome:?}");
+    }
+
     /// A linked worktree: its repository lies outside of the workspace.
     fn git_works_in_a_linked_worktree(lab) {
         outside(lab, &format!("cd ..; git init -q main; cd main; {IDENTITY}; git commit -qm one \
