@@ -4,10 +4,8 @@
 //! exactly what the file holds. A member begins at its key (with the white space before it on its
 //! line); closing brackets and commas belong to the member before them.
 
-use std::ops::Range;
-
 use super::outline::{Label, Outline, Style};
-use super::{Context, Step, Titled, title};
+use super::{Context, Step, Titled, identity, title};
 
 /// Whether line ends separate values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,34 +18,11 @@ pub(super) enum Form {
 
 /// Numbers and short strings of a list are told apart only every so many bytes.
 const STEP: usize = 48;
-/// Bytes of a member that are searched for what identifies it.
-const NOTE_BYTES: usize = 600;
-/// Keys whose values identify an object, best first.
-const NAMES: [&str; 18] = [
-    "name",
-    "id",
-    "key",
-    "title",
-    "label",
-    "code",
-    "path",
-    "file",
-    "filename",
-    "url",
-    "uri",
-    "slug",
-    "event",
-    "message",
-    "msg",
-    "error",
-    "type",
-    "description",
-];
-
 /// Cuts at members.
 pub(super) fn cut(form: Form, text: &str, context: &mut Context) -> Vec<Titled> {
     let outline = scan(form, Outline::default(), text, context);
-    let style = Style { separator: '.', root: &|index| root(form, index), note: &note };
+    let style =
+        Style { separator: '.', root: &|index| root(form, index), note: &identity::of_json };
     outline.cut(text, &style)
 }
 
@@ -172,7 +147,22 @@ impl Scanner<'_> {
                     self.start_value();
                     self.at += 1;
                     let rest = &self.bytes[self.at..];
-                    let more = rest.iter().position(|byte| b" \t\r\n\"{}[],/".contains(byte));
+                    let ends = |byte: &u8| {
+                        matches!(
+                            byte,
+                            b' ' | b'\t'
+                                | b'\r'
+                                | b'\n'
+                                | b'"'
+                                | b'{'
+                                | b'}'
+                                | b'['
+                                | b']'
+                                | b','
+                                | b'/'
+                        )
+                    };
+                    let more = rest.iter().position(ends);
                     self.at += more.unwrap_or(rest.len());
                     if self.open.is_empty() {
                         self.next_member();
@@ -262,7 +252,7 @@ impl Scanner<'_> {
 
 /// Where the string whose inside starts at `start` ends: after its quote, or at the end of its line
 /// when it has none; one past the end of the text when the text ends within it.
-fn string_end(bytes: &[u8], start: usize) -> usize {
+pub(super) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(found) =
         bytes.get(at..).and_then(|rest| memchr::memchr3(b'"', b'\\', b'\n', rest))
@@ -275,46 +265,4 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
         }
     }
     bytes.len() + 1
-}
-
-/// The values that identify an object: its name, code or message.
-fn note(text: &str, range: Range<usize>) -> String {
-    let end = range.end.min(range.start + NOTE_BYTES);
-    let bytes = &text.as_bytes()[range.start..end];
-    let bytes = bytes.trim_ascii_start();
-    let Some((b'{', inside)) = bytes.split_first() else { return String::new() };
-    let mut found: Vec<(usize, Range<usize>)> = Vec::new();
-    let (mut at, mut depth, mut key) = (0, 0, None);
-    while let Some(&byte) = inside.get(at) {
-        match byte {
-            b'"' => {
-                let close = string_end(inside, at + 1);
-                let value = at + 1..close.saturating_sub(1).clamp(at + 1, inside.len());
-                let colon = inside.get(close..).and_then(|rest| rest.trim_ascii_start().first());
-                if depth == 0 && colon == Some(&b':') {
-                    key = NAMES.iter().position(|name| name.as_bytes() == &inside[value.clone()]);
-                } else if let Some(rank) = key.take()
-                    && depth == 0
-                {
-                    found.push((rank, value));
-                }
-                at = close;
-                continue;
-            }
-            b'{' | b'[' => {
-                depth += 1;
-                key = None;
-            }
-            b'}' | b']' if depth == 0 => break,
-            b'}' | b']' => depth -= 1,
-            b',' => key = None,
-            _ => {}
-        }
-        at += 1;
-    }
-    found.sort_by_key(|(rank, _)| *rank);
-    let values =
-        found.iter().take(2).map(|(_, value)| title::clean_bytes(&inside[value.clone()], 60));
-    let values: Vec<String> = values.collect();
-    title::join(values.iter().map(String::as_str), " ")
 }

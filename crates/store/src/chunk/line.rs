@@ -91,6 +91,12 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
+/// Where `needle` first occurs in a short `haystack`; cheaper to start than a prepared search.
+pub(super) fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    let first = *needle.first()?;
+    memchr::memchr_iter(first, haystack).find(|&at| haystack[at..].starts_with(needle))
+}
+
 /// Removes ASCII white space at both ends.
 pub(super) fn trim(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii()

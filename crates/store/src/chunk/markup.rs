@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::cut::{Cutter, Rank};
-use super::markdown::{Heading, breadcrumbs, label};
+use super::heading::{Heading, breadcrumbs, label};
 use super::outline::{Label, Outline, Style};
-use super::{Context, Titled, title};
+use super::{Context, Titled, identity};
 
 /// Bytes below which a section is joined with the next one.
 const TINY: usize = 160;
@@ -198,7 +198,7 @@ pub(super) fn xml(text: &str, _context: &mut Context) -> Vec<Titled> {
             outline.close(tag.bytes.end);
         }
     }
-    let style = Style { separator: '/', root: &|_| String::new(), note: &attributes };
+    let style = Style { separator: '/', root: &|_| String::new(), note: &identity::of_xml };
     outline.cut(text, &style)
 }
 
@@ -207,26 +207,4 @@ fn line_start(bytes: &[u8], at: usize) -> usize {
     let blank = bytes[..at].iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     let start = at - blank;
     if start == 0 || bytes[start - 1] == b'\n' { start } else { at }
-}
-
-/// The value of the attribute, or else the child element, that identifies an element.
-fn attributes(text: &str, range: Range<usize>) -> String {
-    let end = range.end.min(range.start + 400);
-    let bytes = &text.as_bytes()[range.start..end];
-    let found = [" name=", " id=", " key=", "<name>", "<id>", "<artifactId>", "<title>"];
-    let tag = &bytes[..memchr::memchr(b'>', bytes).unwrap_or(bytes.len())];
-    for mark in found {
-        // Attributes of the element itself, children anywhere near.
-        let area = if mark.ends_with('=') { tag } else { bytes };
-        let Some(at) = memchr::memmem::find(area, mark.as_bytes()) else { continue };
-        let rest = &bytes[at + mark.len()..];
-        let value = match rest.first() {
-            Some(quote @ (b'"' | b'\'')) if mark.ends_with('=') => {
-                rest[1..].split(|byte| byte == quote).next()
-            }
-            _ => rest.split(|&byte| byte == b'<').next(),
-        };
-        return title::clean_bytes(value.unwrap_or_default(), 60);
-    }
-    String::new()
 }

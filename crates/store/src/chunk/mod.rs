@@ -8,6 +8,8 @@
 mod code;
 mod csv;
 mod cut;
+mod heading;
+mod identity;
 mod json;
 mod line;
 mod log;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::json::{self, Form};
 use super::outline::{Outline, Style};
-use super::{Context, Step, Titled, markdown, title};
+use super::{Context, Step, Titled, heading, title};
 
 /// Members around a cell: the notebook and its list of cells.
 const CELL_DEPTH: u8 = 2;
@@ -61,7 +61,7 @@ fn cells(text: &str) -> Vec<Cell> {
                 if level > 0 && level <= 6 && line.as_bytes().get(level) == Some(&b' ') {
                     let level = level as u32;
                     trail.retain(|step| step.level < level);
-                    let label = markdown::label(&line.as_bytes()[level as usize..]);
+                    let label = heading::label(&line.as_bytes()[level as usize..]);
                     trail.push(Step { level, label });
                 }
             }

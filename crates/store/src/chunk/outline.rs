@@ -183,7 +183,7 @@ impl Outline {
                 title.push(' ');
                 title.push_str(&note);
             }
-            if title.len() > title::TITLE_CHARS * 2 {
+            if title.len() >= title::TITLE_CHARS {
                 break;
             }
         }

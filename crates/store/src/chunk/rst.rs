@@ -1,8 +1,8 @@
 //! reStructuredText by heading: underlined (and overlined) titles, in the order their signs appear.
 
 use super::cut::{Cutter, Rank};
+use super::heading::{Heading, breadcrumbs};
 use super::line::{Line, lines, trim};
-use super::markdown::{Heading, breadcrumbs};
 use super::{Context, Titled, title};
 
 /// Bytes below which a section is joined with the next one.

@@ -9,7 +9,10 @@ pub(super) const LINE_CHARS: usize = 100;
 
 /// One clean line: runs of white space and control characters become one blank, cut at `limit` characters.
 pub(super) fn clean(text: &str, limit: usize) -> String {
-    let mut title = String::with_capacity(text.len().min(limit));
+    if text.len() <= limit && is_clean(text.as_bytes()) {
+        return text.to_owned();
+    }
+    let mut title = String::with_capacity(text.len().min(limit * 2));
     let (mut count, mut gap) = (0, false);
     for character in text.chars() {
         if character.is_whitespace() || character.is_control() {
@@ -28,6 +31,19 @@ pub(super) fn clean(text: &str, limit: usize) -> String {
         count += 1;
     }
     title
+}
+
+/// Whether a text is printable ASCII with single blanks between words: nothing to clean.
+fn is_clean(text: &[u8]) -> bool {
+    let mut blank = true;
+    for &byte in text {
+        let space = byte == b' ';
+        if !(byte.is_ascii_graphic() || (space && !blank)) {
+            return false;
+        }
+        blank = space;
+    }
+    !blank || text.is_empty()
 }
 
 /// [`clean`] for bytes of a text; what is not UTF-8 (a cut in a character) is replaced.

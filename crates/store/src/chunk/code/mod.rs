@@ -6,13 +6,15 @@
 mod define;
 mod language;
 mod rules;
+mod shape;
+mod words;
 
 use std::ops::Range;
 
 pub(super) use language::{CodeLanguage, ROWS};
 
 use super::cut::{Cutter, Rank};
-use super::line::{Line, lines, word};
+use super::line::{Line, find, lines, word};
 use super::{Context, Step, Titled, title};
 use rules::{End, Rules};
 
@@ -36,7 +38,8 @@ struct Mark {
 /// Cuts at definitions, then at blank lines.
 pub(super) fn cut(language: CodeLanguage, text: &str, context: &mut Context) -> Vec<Titled> {
     let mut scan = Scan {
-        rules: rules::of(language),
+        rules: words::of(language),
+        letters: define::Letters::of(words::of(language)),
         cutter: Cutter::new(text, TINY),
         marks: Vec::new(),
         open: context.trail.iter().map(|step| step.level).collect(),
@@ -59,6 +62,7 @@ pub(super) fn cut(language: CodeLanguage, text: &str, context: &mut Context) -> 
 
 struct Scan<'a> {
     rules: &'static Rules,
+    letters: define::Letters,
     cutter: Cutter<'a>,
     marks: Vec<Mark>,
     /// Indentations of the open definitions, rising.
@@ -89,7 +93,7 @@ impl<'a> Scan<'a> {
             self.lead.push((line.start, plain.min(Rank::Line)));
             return;
         }
-        if let Some(found) = define::definition(rest, indent, self.rules) {
+        if let Some(found) = define::definition(rest, indent, self.rules, &self.letters) {
             let rank = if indent == 0 { Rank::Head } else { Rank::Part };
             let at = if after_blank { None } else { self.lead.first().map(|(at, _)| *at) };
             if at.is_none() {
@@ -132,11 +136,11 @@ impl<'a> Scan<'a> {
     /// Whether a line may stand above a definition: comment, attribute, decorator.
     fn is_comment(&mut self, rest: &[u8]) -> bool {
         if self.in_comment {
-            self.in_comment = memchr::memmem::find(rest, b"*/").is_none();
+            self.in_comment = find(rest, b"*/").is_none();
             return true;
         }
         if self.rules.block_comments && rest.starts_with(b"/*") {
-            let after = memchr::memmem::find(rest, b"*/");
+            let after = find(rest, b"*/");
             self.in_comment = after.is_none();
             // Code after the comment on the same line is a line of its own.
             return after.is_none_or(|at| rest[at + 2..].trim_ascii().is_empty());

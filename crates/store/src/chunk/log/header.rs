@@ -1,7 +1,7 @@
 //! What single lines of program output tell: the headers and messages of test runners, compilers,
 //! version control and crashes, recognised by their beginning.
 
-use super::super::line::{trim, word};
+use super::super::line::{find, trim, word};
 
 /// What a line tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub(super) fn tells(line: &[u8]) -> Option<Tells> {
 }
 
 fn has(line: &[u8], word: &str) -> bool {
-    memchr::memmem::find(line, word.as_bytes()).is_some()
+    find(line, word.as_bytes()).is_some()
 }
 
 fn has_prefix(line: &[u8], prefix: &str) -> bool {
@@ -90,7 +90,7 @@ fn is_closing(line: &[u8]) -> bool {
 
 /// `src/a.c:10:5: error: …` and `src/a.ts(3,1): error TS2304: …`.
 pub(super) fn is_placed(line: &[u8]) -> bool {
-    let Some(at) = memchr::memmem::find(line, b": error") else { return false };
+    let Some(at) = find(line, b": error") else { return false };
     let place = &line[..at];
     let after = &line[at + 7..];
     let ends = matches!(place.last(), Some(b'0'..=b'9' | b')'));
