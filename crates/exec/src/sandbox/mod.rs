@@ -10,6 +10,18 @@
 //!                           └─ the program     no capabilities, Landlock, seccomp
 //! ```
 //!
+//! How a caller runs a program:
+//!
+//! 1. once, before the first: [`assess`] gives the [`Rung`], or why nothing may run, and the line to
+//!    say once; the caller keeps it;
+//! 2. [`command`] for a [`Profile`] and a command line; set standard output and error (pipes), spawn
+//!    it from a thread that waits at least for [`Event::Started`], drop the command;
+//! 3. poll the [`Link`] together with the pipes: [`Event::Started`] (with the proxy's listener),
+//!    [`Event::Failed`] (a step by name: the program did not run), [`Event::Ended`] (its wait status;
+//!    nothing of the box runs any more), [`Event::Closed`];
+//! 4. [`Link::stop`], or dropping the link, ends everything in the box; so does the server's death;
+//! 5. wait for the child after [`Event::Closed`]: it has removed what the box needed on the disk.
+//!
 //! The socket is the supervisor's standard input: the specification and the descriptors go in,
 //! the report of a failed step or of the program's end comes out, and closing it ends the box. The
 //! program has none of it. Everything is decided by a [`Profile`], which is plain data.
