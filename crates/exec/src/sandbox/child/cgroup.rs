@@ -107,14 +107,31 @@ fn parents(own: &str) -> Vec<Parent> {
     found
 }
 
+/// Names of groups; the process id of the supervisor follows.
+const PREFIX: &str = "quietcontext-";
+
+/// Removes groups whose supervisor was killed before it could; also one of our own number, which
+/// has come round again.
+fn sweep(parent: &Path) {
+    let Ok(entries) = std::fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
+        let Some(number) = number else { continue };
+        let ours = number == std::process::id();
+        if ours || !Path::new("/proc").join(number.to_string()).exists() {
+            std::fs::remove_dir(entry.path()).ok();
+        }
+    }
+}
+
 /// Makes one directory with its bounds. Everything or nothing.
 fn make(parent: &Path, bounds: &[Bound]) -> Option<(PathBuf, OwnedFd)> {
     if bounds.is_empty() {
         return None;
     }
-    let place = parent.join(format!("quietcontext-{}", std::process::id()));
-    // Left by a supervisor that was killed, under a number that has come round again.
-    std::fs::remove_dir(&place).ok();
+    let place = parent.join(format!("{PREFIX}{}", std::process::id()));
+    sweep(parent);
     std::fs::create_dir(&place).ok()?;
     let set = bounds.iter().try_for_each(|(_, file, value)| {
         let mut file = File::options().write(true).open(place.join(file))?;
