@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use quietcontext_exec::{Exit, Job, RunRequest};
-use quietcontext_store::{Growing, Label, NewDocument, Origin, Receipt, StoreError};
+use quietcontext_store::{ChunkId, Growing, Label, NewDocument, Origin, Receipt, StoreError};
 
 use crate::budget::cut_at_line;
 use crate::call::Answer;
@@ -32,6 +32,8 @@ pub(crate) struct Jobs {
 #[derive(Debug)]
 struct Entry {
     job: Job,
+    /// The first chunk its output has, or will have.
+    first: ChunkId,
     state: Mutex<State>,
 }
 
@@ -44,6 +46,13 @@ struct State {
 }
 
 impl Jobs {
+    /// How the job stands whose output begins at `first` and has no text yet.
+    pub(crate) fn silent(&self, first: u64) -> Option<String> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = running.values().find(|entry| entry.first.0 == first)?;
+        entry.state(|state| state.receipt.range.is_none()).then(|| entry.words())
+    }
+
     fn find(&self, label: &str) -> Option<Arc<Entry>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).get(label).cloned()
     }
@@ -91,7 +100,7 @@ pub(crate) fn start(
     let label = growing.receipt().label;
     let job = context.shared.executor.start(request).map_err(exec_error)?;
     let state = State { receipt: growing.receipt(), settled: false, lost: None };
-    let entry = Arc::new(Entry { job, state: Mutex::new(state) });
+    let entry = Arc::new(Entry { job, first: growing.first(), state: Mutex::new(state) });
     {
         let mut running = context.root.jobs.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.insert(label, Arc::clone(&entry));
@@ -200,8 +209,10 @@ fn report(
     });
     let mut draft = draft(context, budget);
     let mut parts = vec![receipt.label.clone()];
-    if let Some(range) = receipt.range {
-        parts.push(if running { format!("r:{}-", range.first) } else { render::range(range) });
+    if running {
+        parts.push(format!("r:{}-", entry.first));
+    } else {
+        parts.extend(receipt.range.map(render::range));
     }
     if !running {
         parts.push(render::counted(receipt.bytes, "byte"));

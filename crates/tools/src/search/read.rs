@@ -59,6 +59,10 @@ pub(super) fn answer(
                     break;
                 }
             }
+            Location::Unknown if let Some(words) = context.root.jobs.silent(reference.first) => {
+                resolved += 1;
+                page.state = Some(format!("[{words}]"));
+            }
             other => problems.push(unresolved(reference, &other)),
         }
     }

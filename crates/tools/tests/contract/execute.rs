@@ -237,12 +237,22 @@ fn a_background_job_is_readable_while_it_runs_and_after_it_ended() {
 }
 
 #[test]
-fn a_background_job_is_stopped_by_its_label() {
+fn a_background_job_has_a_reference_before_it_has_output_and_is_stopped_by_its_label() {
     let w = Workspace::new();
-    let text = w.run("execute", json!({"language": "shell", "background": true, "timeout_ms": 100, "code": "echo up; sleep 600"}));
-    assert!(text.ends_with("up\n") || text.contains("running"), "{text}");
+    let code = "until [ -e go ]; do sleep 0.02; done; echo up; sleep 600";
+    let text = w.run(
+        "execute",
+        json!({"language": "shell", "background": true, "timeout_ms": 1, "code": code}),
+    );
+    let open = reference(&text);
+    assert_eq!(text, format!("[execute:1 · {open} · running]"));
+    assert_eq!(w.ok("search", json!({"refs": [open]})), "[running]");
+    w.write("go", "");
+    eventually("output", || w.ok("search", json!({"refs": [open]})).contains("up\n"));
     let text = w.run("execute", json!({"stop": "execute:1"}));
     assert!(text.contains("stopped]") && text.contains("up\n"), "{text}");
+    let end = w.ok("search", json!({"refs": [open]}));
+    assert!(end.ends_with("\n[stopped]"), "{end}");
 }
 
 #[test]
