@@ -112,5 +112,4 @@ fn memory_of_the_whole_box_is_bounded() {
     assert!(count("300000000") < 4);
     assert_eq!(count("2000000000"), 4, "the control");
     assert!(!left.is_some_and(|left| std::path::Path::new(&left).exists()), "it was swept");
-}");
 }
