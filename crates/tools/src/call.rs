@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::CappedText;
-use crate::error::ToolError;
 use crate::tool::Tool;
 
 /// Receives progress: done so far, total if known, and what is being done.
@@ -45,10 +44,4 @@ pub struct Answer {
     pub text: CappedText,
     /// The tool could not do what was asked. A program's own failure is not this.
     pub is_error: bool,
-}
-
-impl From<ToolError> for Answer {
-    fn from(error: ToolError) -> Self {
-        Self { text: error.render(), is_error: true }
-    }
 }

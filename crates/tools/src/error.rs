@@ -1,6 +1,7 @@
 //! What can go wrong in a call, as one clear line: what happened, what was expected, what to do.
 
 use crate::budget::{ByteBudget, CappedText, clip};
+use crate::call::Answer;
 use crate::limits;
 use crate::render::one_line;
 
@@ -27,10 +28,10 @@ impl ToolError {
         Self::Argument(format!("{name} {message}"))
     }
 
-    /// The finished text: `error: …`, one line, at most 512 bytes.
-    pub(crate) fn render(&self) -> CappedText {
-        let budget = ByteBudget::new(limits::ERROR_BYTES);
+    /// The answer: `error: …`, one line, at most 512 bytes or the call's budget.
+    pub(crate) fn answer(&self, budget: ByteBudget) -> Answer {
+        let budget = budget.min(ByteBudget::new(limits::ERROR_BYTES));
         let line = clip(&format!("error: {}", one_line(&self.to_string())), budget.bytes());
-        CappedText::cap(line, budget)
+        Answer { text: CappedText::cap(line, budget), is_error: true }
     }
 }

@@ -117,8 +117,13 @@ impl Toolbox {
             cancel,
             progress: call.progress.clone(),
         };
+        let budget = args::budget(&call.arguments);
+        // The other tools say how many of their items are done; progress must never go back.
+        let counts = !matches!(call.tool, Tool::Execute | Tool::ExecFile);
+        let progress = context.progress.clone().filter(|_| !counts);
+        let _told = progress.map(|progress| AbortOnDrop(ticks(progress, started)));
         let outcome = dispatch(context, call, started).await;
-        outcome.unwrap_or_else(Answer::from)
+        outcome.unwrap_or_else(|error| error.answer(budget))
     }
 
     /// The store of a root, for people's commands.
@@ -191,6 +196,19 @@ async fn dispatch(mut context: Context, call: Call, started: Instant) -> Result<
             }
         }
     }
+}
+
+/// Tells a client that asked for progress that the call is alive, and for how long.
+fn ticks(progress: Progress, started: Instant) -> tokio::task::JoinHandle<()> {
+    /// Seldom enough to cost nothing, often enough for a person who watches.
+    const EVERY: Duration = Duration::from_secs(2);
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(EVERY).await;
+            let seconds = started.elapsed().as_secs();
+            progress(seconds as f64, None, &format!("running for {seconds} s"));
+        }
+    })
 }
 
 fn later(started: Instant, timeout: Duration) -> Instant {

@@ -14,6 +14,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value};
 
+use crate::budget::ByteBudget;
 use crate::error::ToolError;
 use crate::limits;
 use crate::render::{nearest, short};
@@ -211,6 +212,14 @@ fn whole(value: &Value) -> Option<u64> {
         (float >= 0.0 && float.fract() == 0.0 && float < 9.007_199_254_740_992e15)
             .then_some(float as u64)
     })
+}
+
+/// The budget a call asks for, as far as it can be known before the arguments are checked: errors
+/// keep to it as well.
+pub(crate) fn budget(arguments: &Map<String, Value>) -> ByteBudget {
+    let asked = arguments.get("max_bytes").cloned().map(unquote).as_ref().and_then(whole);
+    let most = limits::BATCH_BYTES as u64;
+    ByteBudget::new(asked.map_or(limits::BATCH_BYTES, |bytes| bytes.min(most) as usize))
 }
 
 /// `name must be …, got …`; what was sent is named by its kind, not repeated.

@@ -149,3 +149,12 @@ fn stored_titles_cannot_forge_result_lines() {
     assert_eq!(results, 1, "{text}");
     assert!(text.contains("((r:7] evil:L1-3)"), "{text}");
 }
+
+/// SPEC §3: the whole answer, errors included, keeps to the budget.
+#[test]
+fn errors_keep_to_the_budget() {
+    let w = Workspace::new();
+    let refs: Vec<String> = (1..60).map(|i| format!("r:{i}")).collect();
+    let error = w.error("search", json!({"refs": refs, "max_bytes": 256}));
+    assert!(error.len() <= 256, "{}", error.len());
+}
