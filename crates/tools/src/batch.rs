@@ -335,7 +335,7 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
                 continue;
             }
         };
-        if let Some(verdict) = verdict_line(&found, context) {
+        if let Some(verdict) = verdict_line(&found, text) {
             draft.line(&format!("{verdict} in {searched}"));
         }
         let mut seen = Vec::new();
@@ -344,7 +344,7 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
                 seen.push(format!("r:{}", hit.chunk));
                 continue;
             }
-            let (mut line, preview) = hit_lines(hit, &context.root.path);
+            let (mut line, preview) = hit_lines(hit);
             line.push_str(freshness.mark());
             let spare = draft.room().saturating_sub(reserved);
             if line.len() > spare {

@@ -256,7 +256,7 @@ fn push_matches(context: &Context, draft: &mut Draft, intent: &str, receipt: &Re
         return false;
     }
     for hit in &found.hits {
-        let (line, preview) = hit_lines(hit, &context.root.path);
+        let (line, preview) = hit_lines(hit);
         if !draft.line(&line) {
             break;
         }

@@ -34,7 +34,8 @@ pub(crate) async fn fetch_index(context: Context, request: Request) -> Result<An
     // Syntax first, for all of them: nothing is fetched when one URL is not a URL.
     let mut urls = Vec::new();
     for page in &request.pages {
-        let url = parse_url(&page.url).map_err(|error| ToolError::argument("url", error))?;
+        let url =
+            parse_url(&page.url).map_err(|error| ToolError::Argument(format!("url: {error}")))?;
         let mut url = url;
         url.set_fragment(None);
         urls.push(url.to_string());

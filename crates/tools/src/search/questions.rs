@@ -1,7 +1,6 @@
 //! Questions: every query gets its line, every passage is shown once, previews go first when room is short.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use quietcontext_store::{
     ChunkId, Found, Hit, Label, NewDocument, Origin, Query, Scope, StoreError, Verdict,
@@ -42,7 +41,7 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
             deadline: Some(context.deadline),
         };
         let found = fresh(context, &query)?;
-        blocks.push(block(context, text, &found, &mut shown, args.preview));
+        blocks.push(block(text, &found, &mut shown, args.preview));
     }
     Ok(fit(context, &blocks, args.max_bytes))
 }
@@ -81,22 +80,16 @@ fn could_not_search(error: StoreError) -> ToolError {
     ToolError::Failed(format!("could not search: {error}"))
 }
 
-fn block(
-    context: &Context,
-    text: &str,
-    found: &Results,
-    shown: &mut Shown,
-    preview: bool,
-) -> Block {
+fn block(text: &str, found: &Results, shown: &mut Shown, preview: bool) -> Block {
     let mut block = Block { lines: vec![query_line(text)], previews: Vec::new() };
-    block.lines.extend(verdict_line(found, context));
+    block.lines.extend(verdict_line(found, text));
     let mut seen = Vec::new();
     for Checked { hit, freshness } in &found.checked {
         if !shown.0.insert(hit.chunk) {
             seen.push(format!("r:{}", hit.chunk));
             continue;
         }
-        let (mut line, snippet) = hit_lines(hit, &context.root.path);
+        let (mut line, snippet) = hit_lines(hit);
         line.push_str(freshness.mark());
         block.lines.push(line);
         if preview {
@@ -118,9 +111,13 @@ pub(crate) fn query_line(text: &str) -> String {
 }
 
 /// What the engine says of the results as a whole; nothing when they are good and complete.
-pub(crate) fn verdict_line(found: &Results, _context: &Context) -> Option<String> {
+pub(crate) fn verdict_line(found: &Results, text: &str) -> Option<String> {
     let verdict = match found.verdict {
         Verdict::Good => None,
+        // The question is one; there is no text in the scope it was put to.
+        Verdict::NothingToSearch if text.chars().any(char::is_alphanumeric) => {
+            Some("no match: nothing is stored there")
+        }
         Verdict::Weak => Some("no good match"),
         Verdict::NoMatch => Some("no match"),
         Verdict::NothingToSearch => Some("nothing to search for"),
@@ -133,7 +130,7 @@ pub(crate) fn verdict_line(found: &Results, _context: &Context) -> Option<String
 }
 
 /// The result line of a hit, and its preview: at most 600 characters, ended by a line end.
-pub(crate) fn hit_lines(hit: &Hit, _root: &Path) -> (String, String) {
+pub(crate) fn hit_lines(hit: &Hit) -> (String, String) {
     let place = place(&hit.title, &hit.source, hit.lines, &hit.also);
     let preview: String = hit.snippet.chars().take(limits::PREVIEW_CHARS).collect();
     (format!("[r:{}] {place}", hit.chunk), preview)
