@@ -4,6 +4,7 @@
 //! Past a budget a term is common: the index is only asked which of the chunks found so far have it,
 //! too, since a chunk without any of the rarer terms has little to win.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use rusqlite::Connection;
@@ -33,6 +34,28 @@ const NEWEST_OF_COMMON: usize = 2_000;
 struct Tally {
     score: f64,
     coverage: f64,
+}
+
+impl Tally {
+    fn by_score(a: &(u64, Tally), b: &(u64, Tally)) -> Ordering {
+        b.1.score.total_cmp(&a.1.score).then(b.0.cmp(&a.0))
+    }
+
+    fn by_coverage(a: &(u64, Tally), b: &(u64, Tally)) -> Ordering {
+        b.1.coverage.total_cmp(&a.1.coverage).then_with(|| Tally::by_score(a, b))
+    }
+}
+
+/// The first few in some order.
+fn top(
+    all: &mut [(u64, Tally)],
+    most: usize,
+    order: fn(&(u64, Tally), &(u64, Tally)) -> Ordering,
+) -> Vec<u64> {
+    if all.len() > most {
+        all.select_nth_unstable_by(most, order);
+    }
+    all.iter().take(most).map(|(id, _)| *id).collect()
 }
 
 /// The candidates of one search, best first by what the index alone can tell.
@@ -136,29 +159,12 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// The best chunks by score, and those that have the most of what was asked.
     fn best(&self) -> Vec<u64> {
         let mut all: Vec<(u64, Tally)> =
             self.tallies.iter().map(|(id, tally)| (*id, *tally)).collect();
-        let by_score = |a: &(u64, Tally), b: &(u64, Tally)| {
-            b.1.score.total_cmp(&a.1.score).then(b.0.cmp(&a.0))
-        };
-        let by_coverage = |a: &(u64, Tally), b: &(u64, Tally)| {
-            b.1.coverage.total_cmp(&a.1.coverage).then_with(|| by_score(a, b))
-        };
-        let take =
-            |all: &mut Vec<(u64, Tally)>,
-             most: usize,
-             order: &dyn Fn(&(u64, Tally), &(u64, Tally)) -> std::cmp::Ordering| {
-                if all.len() > most {
-                    all.select_nth_unstable_by(most, order);
-                }
-                let mut taken: Vec<_> = all.iter().take(most).copied().collect();
-                taken.sort_unstable_by(order);
-                taken
-            };
-        let mut chosen: Vec<u64> =
-            take(&mut all, BEST_BY_SCORE, &by_score).into_iter().map(|(id, _)| id).collect();
-        for (id, _) in take(&mut all, BEST_BY_COVERAGE, &by_coverage) {
+        let mut chosen = top(&mut all, BEST_BY_SCORE, Tally::by_score);
+        for id in top(&mut all, BEST_BY_COVERAGE, Tally::by_coverage) {
             if !chosen.contains(&id) {
                 chosen.push(id);
             }

@@ -8,7 +8,7 @@ use memchr::memmem;
 use super::definition::{Definitions, Fit};
 use super::expand::FastBuild;
 use super::porter::stem;
-use super::query::{Request, Term, TermKind, is_stop};
+use super::query::{Alternative, Request, Term, TermKind, is_stop};
 use super::tokens::{Run, Splitter, fold, fold_into, is_cjk, is_plain, pairs, parts, runs};
 
 /// What was seen of one term.
@@ -28,6 +28,7 @@ pub(super) struct SeenTerm {
 
 /// What was seen in one chunk.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "observations, each independent of the others")]
 pub(super) struct Features {
     /// By term of the request.
     pub(super) terms: Vec<SeenTerm>,
@@ -63,8 +64,9 @@ pub(super) struct Features {
 pub(super) struct Reader<'q> {
     request: &'q Request,
     forms: HashMap<&'q str, Vec<(usize, f64)>, FastBuild>,
-    beginnings: Box<[bool; 65_536]>,
+    beginnings: Box<[bool]>,
     finders: Vec<memmem::Finder<'q>>,
+    hints: Vec<memmem::Finder<'q>>,
     exact: Vec<memmem::Finder<'q>>,
     whole: Option<Passage<'q>>,
     phrases: Vec<Passage<'q>>,
@@ -83,7 +85,7 @@ pub(super) struct Reader<'q> {
 impl<'q> Reader<'q> {
     pub(super) fn new(request: &'q Request, average_bytes: f64) -> Self {
         let mut forms: HashMap<&str, Vec<(usize, f64)>, FastBuild> = HashMap::default();
-        let mut beginnings = Box::new([false; 65_536]);
+        let mut beginnings = vec![false; 65_536].into_boxed_slice();
         for (at, term) in request.terms.iter().enumerate() {
             for form in &term.forms {
                 forms.entry(&form.stem).or_default().push((at, form.weight));
@@ -101,7 +103,8 @@ impl<'q> Reader<'q> {
             forms,
             beginnings,
             finders: request.terms.iter().map(|term| memmem::Finder::new(&term.text)).collect(),
-            exact: request.exact.iter().map(|word| memmem::Finder::new(word)).collect(),
+            hints: request.asked().flat_map(|term| &term.forms).map(hint).collect(),
+            exact: request.exact.iter().map(memmem::Finder::new).collect(),
             whole: telling.then(|| Passage::new(whole)),
             phrases: request.phrases.iter().map(|text| Passage::new(text)).collect(),
             definitions: Definitions::new(request),
@@ -154,6 +157,13 @@ impl<'q> Reader<'q> {
             }
         }
         place
+    }
+
+    /// Whether a text may hold something asked for: a quick look before a thorough one.
+    pub(super) fn may_match(&mut self, text: &str) -> bool {
+        self.lower.clear();
+        fold_into(text, &mut self.lower);
+        self.hints.iter().any(|hint| hint.find(self.lower.as_bytes()).is_some())
     }
 
     /// Reads one chunk.
@@ -331,6 +341,13 @@ impl<'q> Reader<'q> {
     }
 }
 
+/// What every word of a form begins with: its stem, of which the last letter may be another.
+fn hint(form: &Alternative) -> memmem::Finder<'_> {
+    let stem = form.stem.as_str();
+    let last = stem.char_indices().next_back().map_or(0, |(at, _)| at);
+    memmem::Finder::new(if last > 2 { stem.get(..last).unwrap_or(stem) } else { stem })
+}
+
 /// A text with single blanks that is looked for among blanks of any kind and number.
 struct Passage<'q> {
     text: &'q str,
@@ -375,7 +392,7 @@ fn beginning(token: &str) -> (usize, Option<usize>) {
 }
 
 /// Whether some form begins as a token does.
-fn begins(beginnings: &[bool; 65_536], token: &str) -> bool {
+fn begins(beginnings: &[bool], token: &str) -> bool {
     match beginning(token) {
         (first, Some(second)) => beginnings[first << 8 | second],
         (first, None) => beginnings[first << 8],

@@ -2,8 +2,8 @@
 //!
 //! One search: `query` takes the text apart, `statistics` asks the store how rare its terms are and
 //! finds stand-ins for unknown ones (`typo`, with the vocabulary in `lexicon`), `candidates` finds
-//! the chunks worth reading, `features` and `definition` read them, `rank` turns what was seen into
-//! a score, `select` decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say
+//! the chunks worth reading in the index (`postings`), `rate` reads them (`features`, `definition`)
+//! and what has no full-text rows yet, `rank` turns what was seen into a score, `select` decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say
 //! what a word is, for stored text and queries alike; `expand` and `tables` store it.
 
 mod candidates;
@@ -15,6 +15,7 @@ mod porter;
 mod postings;
 mod query;
 mod rank;
+mod rate;
 mod select;
 mod snippet;
 mod statistics;
@@ -23,18 +24,15 @@ mod tokens;
 mod types;
 mod typo;
 
-use std::collections::HashSet;
-use std::time::Instant;
-
 use rusqlite::Connection;
 
 use crate::Result;
-use crate::ids::{ChunkId, ChunkRange};
+use crate::ids::ChunkRange;
 use candidates::Finder;
 use features::Reader;
 use postings::Limits;
 use query::Request;
-use select::Rated;
+use rate::{Rated, Rater};
 use statistics::Statistics;
 
 pub(crate) use lexicon::Memory;
@@ -59,18 +57,18 @@ pub(crate) fn search(
     if limits.0.as_ref().is_some_and(Vec::is_empty) {
         return Ok(nothing(Verdict::NothingToSearch));
     }
-    let mut statistics = Statistics::new(connection)?;
-    let pending: Vec<ChunkRange> = texts.unindexed(&query.scope)?;
+    let pending = texts.unindexed(&query.scope)?;
+    let mut statistics = Statistics::new(connection, &pending)?;
     statistics.resolve(&mut request, memory)?;
     let mut ids = Finder::new(connection, &limits).find(&request, &mut statistics)?;
-    let mut seen: HashSet<u64> = ids.iter().copied().collect();
-    for range in &pending {
-        let inside = (range.first.0..=range.last.0).filter(|id| limits.contain(*id));
-        ids.extend(inside.filter(|id| seen.insert(*id)));
-    }
-    let (rated, incomplete) = rate(texts, &request, &statistics, &ids, query.deadline)?;
+    // In the order they are stored: then each block of text is decoded once.
+    ids.sort_unstable();
+    let mut rater = Rater::new(texts, &request, statistics.average_bytes, query.deadline);
+    rater.read_all(&ids)?;
+    rater.scan(&pending, &limits)?;
+    let Rater { reader, rated, left, .. } = rater;
+    let incomplete = (left > 0).then(|| format!("out of time: {left} chunks were not searched"));
     let (chosen, good) = select::select(rated, query.limit);
-    let reader = Reader::new(&request, statistics.average_bytes);
     let hits: Vec<Hit> = chosen.into_iter().map(|hit| shown(hit, &reader)).collect();
     let verdict = match (hits.is_empty(), good) {
         (true, _) => Verdict::NoMatch,
@@ -82,11 +80,9 @@ pub(crate) fn search(
 
 /// The chunk numbers a query is limited to.
 fn limits(texts: &dyn ChunkTexts, query: &Query<'_>) -> Result<Limits> {
-    let scope = match (query.kind, &query.scope) {
-        (None, scope) => texts.scope(scope)?,
-        (Some(_), Scope::All) => texts.scope(&Scope::Source("*"))?,
-        (Some(_), scope) => texts.scope(scope)?,
-    };
+    let everything = Scope::Source("*");
+    let by_kind = query.kind.is_some() && matches!(query.scope, Scope::All);
+    let scope = texts.scope(if by_kind { &everything } else { &query.scope })?;
     let Some(documents) = scope else { return Ok(Limits(None)) };
     let mut ranges: Vec<ChunkRange> = documents
         .iter()
@@ -102,32 +98,6 @@ fn limits(texts: &dyn ChunkTexts, query: &Query<'_>) -> Result<Limits> {
         adjacent
     });
     Ok(Limits(Some(ranges)))
-}
-
-/// Reads and scores candidates until the deadline; says so when some were left unread.
-fn rate(
-    texts: &dyn ChunkTexts,
-    request: &Request,
-    statistics: &Statistics<'_>,
-    ids: &[u64],
-    deadline: Option<Instant>,
-) -> Result<(Vec<Rated>, Option<String>)> {
-    let mut reader = Reader::new(request, statistics.average_bytes);
-    let mut rated = Vec::with_capacity(ids.len());
-    for (at, id) in ids.iter().enumerate() {
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            let left = ids.len() - at;
-            return Ok((rated, Some(format!("out of time: {left} candidates were not read"))));
-        }
-        let id = ChunkId(*id);
-        let Some(chunk) = texts.chunk(id)? else { continue };
-        let Some(document) = texts.document(chunk.document())? else { continue };
-        let path = document.path.as_deref().unwrap_or(&document.label);
-        let features = reader.read(chunk.title(), path, chunk.body());
-        let score = rank::score(request, &features);
-        rated.push(Rated { id, chunk, document, score, also: Vec::new() });
-    }
-    Ok((rated, None))
 }
 
 fn shown(hit: Rated, reader: &Reader<'_>) -> Hit {

@@ -61,12 +61,8 @@ fn plural(word: &mut Vec<u8>) {
         || (word.len() > 3 && word.ends_with(b"ies"))
     {
         2
-    } else if word.len() >= 2 && word[word.len() - 2] != b's' && word[word.len() - 2] != b'e' {
-        1
-    } else if word.ends_with(b"es") {
-        1
     } else {
-        0
+        usize::from(!word.ends_with(b"ss"))
     };
     word.truncate(word.len() - cut);
 }

@@ -139,7 +139,9 @@ impl Terms {
                     pairs(run, &mut |pair| found.push(pair.to_owned()));
                     // The single character at the end is an aid of the index, not a thing asked for.
                     found.pop();
-                    found.into_iter().for_each(|pair| self.push(pair, TermKind::Cjk));
+                    for pair in found {
+                        self.push(pair, TermKind::Cjk);
+                    }
                 }
                 Run::Word(run) => self.word(run),
             }

@@ -2,12 +2,9 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use super::rank::Score;
-use crate::document::{DocumentInfo, Origin};
-use crate::ids::ChunkId;
-use crate::store::ChunkText;
+use super::rate::Rated;
+use crate::document::Origin;
 
 /// Hits below this share of the best score are left out.
 const CUT: f64 = 0.4;
@@ -20,19 +17,8 @@ const COPY_WORTH: f64 = 0.5;
 /// Hits compared with each other.
 const COMPARED: usize = 40;
 
-/// A candidate that was read and has a score.
-pub(super) struct Rated {
-    pub(super) id: ChunkId,
-    pub(super) chunk: ChunkText,
-    pub(super) document: Arc<DocumentInfo>,
-    pub(super) score: Score,
-    /// Other labels with identical text.
-    pub(super) also: Vec<String>,
-}
-
 /// Puts hits in order, merges identical ones, and cuts the tail. True when the best is good enough.
 pub(super) fn select(mut rated: Vec<Rated>, limit: usize) -> (Vec<Rated>, bool) {
-    rated.retain(|hit| hit.score.value > 0.0);
     order(&mut rated);
     // What is far below the best is not shown, whatever else it is.
     if let Some(best) = rated.first() {

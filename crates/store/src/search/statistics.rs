@@ -8,12 +8,17 @@ use super::lexicon::Memory;
 use super::porter::stem_of;
 use super::query::{Alternative, Request, TermKind};
 use super::typo::repairs;
+use crate::ids::ChunkRange;
 
 /// Terms begun with more letters or digits than this are looked up by their beginning when the
 /// store does not know them whole: a short commit, a cut identifier.
 const MIN_PREFIX_CHARACTERS: usize = 4;
 /// Stand-ins taken from words that contain a term.
 const MAX_CONTAINING: usize = 8;
+
+fn size(range: &ChunkRange) -> u64 {
+    range.last.0 - range.first.0 + 1
+}
 
 /// How often a stem stands in the store.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +40,11 @@ pub(super) struct Statistics<'a> {
 }
 
 impl<'a> Statistics<'a> {
-    pub(super) fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
+    /// `pending` are chunks the index does not know yet.
+    pub(super) fn new(
+        connection: &'a Connection,
+        pending: &[ChunkRange],
+    ) -> rusqlite::Result<Self> {
         let state = connection
             .prepare_cached("SELECT chunks, seen, seen_bytes FROM word_state")?
             .query_row((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
@@ -44,7 +53,7 @@ impl<'a> Statistics<'a> {
         Ok(Statistics {
             connection,
             known: HashMap::new(),
-            chunks: chunks.max(1) as u64,
+            chunks: (chunks.max(1) as u64) + pending.iter().map(size).sum::<u64>(),
             average_bytes: if seen > 0 { bytes as f64 / seen as f64 } else { 1_000.0 },
         })
     }
@@ -67,15 +76,6 @@ impl<'a> Statistics<'a> {
             .unwrap_or_default();
         self.known.insert(stem.to_owned(), frequency);
         Ok(frequency)
-    }
-
-    /// Adds what unindexed text was seen to hold.
-    pub(super) fn add(&mut self, stem: &str, chunks: u64) -> rusqlite::Result<()> {
-        let mut frequency = self.frequency(stem)?;
-        frequency.chunks += chunks;
-        frequency.places += chunks;
-        self.known.insert(stem.to_owned(), frequency);
-        Ok(())
     }
 
     /// Gives every term the forms it may have, and its rarity.
@@ -150,14 +150,12 @@ impl<'a> Statistics<'a> {
     /// The most frequent terms of the index that begin with a word.
     fn beginning_with(&self, word: &str, weight: f64) -> rusqlite::Result<Vec<(String, f64)>> {
         let beyond = format!("{word}\u{10ffff}");
-        let found = self
-            .connection
+        self.connection
             .prepare_cached(
                 "SELECT term FROM (SELECT term, doc FROM word_rows WHERE term >= ?1 AND term < ?2
                  LIMIT 64) ORDER BY doc DESC LIMIT 8",
             )?
             .query_map([word, &beyond], |row| Ok((row.get::<_, String>(0)?, weight)))?
-            .collect();
-        found
+            .collect()
     }
 }

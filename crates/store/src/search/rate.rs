@@ -1,0 +1,103 @@
+//! Reads candidates, and text that has no full-text rows yet, and gives each a score.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::features::Reader;
+use super::postings::Limits;
+use super::query::Request;
+use super::rank::{Score, score};
+use super::types::ChunkTexts;
+use crate::Result;
+use crate::document::DocumentInfo;
+use crate::ids::{ChunkId, ChunkRange};
+use crate::store::ChunkText;
+
+/// Hits kept while text is scanned; the weaker half goes when there are twice as many.
+const KEPT: usize = 128;
+
+/// A chunk that was read and has a score.
+pub(super) struct Rated {
+    pub(super) id: ChunkId,
+    pub(super) chunk: ChunkText,
+    pub(super) document: Arc<DocumentInfo>,
+    pub(super) score: Score,
+    /// Other labels with identical text.
+    pub(super) also: Vec<String>,
+}
+
+/// Reads chunks until the deadline.
+pub(super) struct Rater<'a> {
+    texts: &'a dyn ChunkTexts,
+    request: &'a Request,
+    deadline: Option<Instant>,
+    pub(super) reader: Reader<'a>,
+    pub(super) rated: Vec<Rated>,
+    /// Chunks that could not be read in time.
+    pub(super) left: u64,
+}
+
+impl<'a> Rater<'a> {
+    pub(super) fn new(
+        texts: &'a dyn ChunkTexts,
+        request: &'a Request,
+        average_bytes: f64,
+        deadline: Option<Instant>,
+    ) -> Self {
+        let reader = Reader::new(request, average_bytes);
+        Rater { texts, request, deadline, reader, rated: Vec::new(), left: 0 }
+    }
+
+    /// Reads the candidates of the index.
+    pub(super) fn read_all(&mut self, ids: &[u64]) -> Result<()> {
+        for (at, id) in ids.iter().enumerate() {
+            if self.is_late() {
+                self.left += (ids.len() - at) as u64;
+                return Ok(());
+            }
+            if let Some(chunk) = self.texts.chunk(ChunkId(*id))? {
+                self.read(ChunkId(*id), chunk)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what the index does not know yet, and keeps the best of it.
+    pub(super) fn scan(&mut self, pending: &[ChunkRange], limits: &Limits) -> Result<()> {
+        for range in pending {
+            for id in range.first.0..=range.last.0 {
+                if !limits.contain(id) {
+                    continue;
+                }
+                if self.is_late() {
+                    self.left += range.last.0 - id + 1;
+                    break;
+                }
+                let Some(chunk) = self.texts.chunk(ChunkId(id))? else { continue };
+                if self.reader.may_match(chunk.title()) || self.reader.may_match(chunk.body()) {
+                    self.read(ChunkId(id), chunk)?;
+                }
+                if self.rated.len() > 2 * KEPT {
+                    self.rated.sort_by(|a, b| b.score.value.total_cmp(&a.score.value));
+                    self.rated.truncate(KEPT);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn read(&mut self, id: ChunkId, chunk: ChunkText) -> Result<()> {
+        let Some(document) = self.texts.document(chunk.document())? else { return Ok(()) };
+        let path = document.path.as_deref().unwrap_or(&document.label);
+        let seen = self.reader.read(chunk.title(), path, chunk.body());
+        let score = score(self.request, &seen);
+        if score.value > 0.0 {
+            self.rated.push(Rated { id, chunk, document, score, also: Vec::new() });
+        }
+        Ok(())
+    }
+}
