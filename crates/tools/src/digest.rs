@@ -67,7 +67,9 @@ impl Gathered {
         if let Some(whole) = self.whole(room) {
             return whole;
         }
-        let telling = self.choose(room * 9 / 20, &chunk);
+        // Where room is short, what failed is worth more than how it began.
+        let share = if room < 600 { room * 2 / 3 } else { room * 9 / 20 };
+        let telling = self.choose(share, &chunk);
         let taken: usize = telling.iter().map(|(_, line)| line.len() + 1).sum();
         // What the telling lines leave is shared by the ends; verdicts stand last, so the tail has more.
         let rest = room.saturating_sub(taken + 2 * "…\n".len());
@@ -111,6 +113,7 @@ impl Gathered {
                 grouped(telling.number).replace(',', ""),
                 clip(telling.text.trim_end(), LINE_BYTES)
             );
+            let line = if chosen.is_empty() { clip(&line, left.saturating_sub(1)) } else { line };
             if line.len() < left {
                 left -= line.len() + 1;
                 chosen.push((telling.number, line));

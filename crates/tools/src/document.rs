@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use quietcontext_exec::{Exit, Run};
-use quietcontext_store::{Label, NewDocument, Observer, Origin, Receipt, StoreError};
+use quietcontext_store::{Label, NewDocument, Observer, Origin, Receipt, Status, StoreError};
 
 use crate::render::{counted, grouped, range, seconds};
 use crate::toolbox::Context;
@@ -95,6 +95,9 @@ pub(crate) fn handle(receipt: &Receipt, run: &Run, timeout: std::time::Duration)
         parts.push(seconds(run.duration));
     }
     parts.extend(view_words(receipt.view));
+    if let Status::SameAs(label) = &receipt.status {
+        parts.push(format!("same output as {label}"));
+    }
     format!("[{}]", parts.join(" · "))
 }
 

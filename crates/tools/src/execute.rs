@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quietcontext_exec::{Exit, Input, Program, Run, RunRequest, Streams};
-use quietcontext_store::{Label, Query, Receipt, Scope, StoreError};
+use quietcontext_store::{Label, Query, Receipt, Scope, Status, StoreError};
 
 use crate::answer::Draft;
 use crate::args::execute::Request;
@@ -191,6 +191,11 @@ impl Answering {
     fn digest(&self, context: &Context, run: &Run, receipt: &Receipt, seen: &Gathered) -> Answer {
         let mut draft = self.draft(context, self.digest_bytes());
         draft.head(&document::handle(receipt, run, self.timeout));
+        let same = match &receipt.status {
+            Status::SameAs(label) => Some(label.as_str()),
+            _ => None,
+        };
+        let known = context.root.digested(&receipt.label, same);
         for line in document::state_lines(run, self.timeout) {
             draft.tail(&line);
         }
@@ -201,6 +206,9 @@ impl Answering {
             .intent
             .as_deref()
             .is_some_and(|intent| push_matches(context, &mut draft, intent, receipt));
+        if known && self.intent.is_none() && self.max_bytes.is_none() {
+            return draft.finish();
+        }
         if !matched {
             let store = &context.root.store;
             let chunk = |line| store.chunk_of_line(receipt.document, line).ok().flatten();

@@ -1,6 +1,6 @@
 //! Everything a call needs, built once by the wiring; one call goes through here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,6 +52,18 @@ pub(crate) struct Root {
     pub store: Store,
     pub scripts: Scripts,
     pub jobs: Jobs,
+    /// Labels of outputs whose digest this process has answered.
+    digested: Mutex<HashSet<String>>,
+}
+
+impl Root {
+    /// Notes that the digest of `label` is being answered; `true` when that of `same` has been.
+    pub(crate) fn digested(&self, label: &str, same: Option<&str>) -> bool {
+        let mut known = self.digested.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = same.is_some_and(|same| known.contains(same));
+        known.insert(label.to_owned());
+        before
+    }
 }
 
 /// What one call carries through its stages.
@@ -152,6 +164,7 @@ impl Shared {
                 store: (self.stores)(path),
                 scripts: Scripts::default(),
                 jobs: Jobs::default(),
+                digested: Mutex::default(),
             })
         }))
     }

@@ -271,3 +271,57 @@ fn the_output_of_a_cancelled_run_stays_searchable() {
     let found = w.ok("search", json!({"queries": ["QCANCELLED"]}));
     assert!(found.contains("(execute:1:L1-1)"), "{found}");
 }
+
+#[test]
+fn unchanged_output_of_a_second_run_is_one_line_that_says_so() {
+    let w = Workspace::new();
+    let first = w.run("execute", shell("seq 1 5000"));
+    let second = w.run("execute", shell("seq 1 5000"));
+    let range = reference(&first);
+    assert_eq!(
+        second,
+        format!(
+            "[indexed 23,893 bytes, 5,000 lines as execute:2 · {range} · exit 0 · same output as execute:1]"
+        )
+    );
+    let asked =
+        w.run("execute", json!({"language": "shell", "code": "seq 1 5000", "max_bytes": 1_500}));
+    assert!(asked.contains("\n1\n2\n"), "who asks for a size wants to see it: {asked}");
+    let w = w.restarted();
+    let later = w.run("execute", shell("seq 1 5000"));
+    assert!(later.contains("\n1\n2\n"), "another session has not seen it: {later}");
+}
+
+/// The digest, on what real tools print among thousands of other lines.
+#[test]
+fn a_digest_shows_what_failed_and_the_verdict() {
+    let w = Workspace::new();
+    w.write(
+        "test_sums.py",
+        "import unittest\nclass T(unittest.TestCase):\n  def test_good(self): self.assertEqual(1, 1)\n  def test_bad(self): self.assertEqual(1 + 1, 3)\n",
+    );
+    w.write(
+        "sums.test.js",
+        "const test = require('node:test'); const assert = require('node:assert');\ntest('adds', () => assert.strictEqual(1 + 1, 3)); test('fine', () => {});\n",
+    );
+    w.write("broken.c", "int main(void) {\n  return undefined_name;\n}\n");
+    for (command, told) in [
+        (
+            "python3 -m unittest",
+            &["FAIL: test_bad", "AssertionError: 2 != 3", "FAILED (failures=1)"][..],
+        ),
+        ("node --test --test-reporter=tap", &["not ok 1 - adds", "# fail 1"][..]),
+        ("cc broken.c", &["broken.c:2:10: error: ", "undefined_name"][..]),
+    ] {
+        let code = format!(
+            "seq -f 'noise line %g' 1 4000; {command}; code=$?; seq -f 'noise line %g' 4001 8000; exit $code"
+        );
+        let text = w.run("execute", shell(&code));
+        for words in told {
+            assert!(text.contains(words), "{command}: {words} is not in {text}");
+        }
+        assert!(!text.contains("exit 0"), "{text}");
+        let small = w.run("execute", json!({"language": "shell", "code": code, "max_bytes": 300}));
+        assert!(told.iter().any(|words| small.contains(words)), "useful when small: {small}");
+    }
+}
