@@ -131,6 +131,9 @@ impl Packer {
     }
 }
 
+/// Decompresses blocks; making one costs as much as decoding a block.
+pub(crate) type Unpacker = zstd::bulk::Decompressor<'static>;
+
 /// A decoded block.
 #[derive(Debug)]
 pub(crate) struct Block {
@@ -153,7 +156,7 @@ struct Head {
 
 impl Block {
     /// Decodes a row; `None` when it is not what was written.
-    pub(crate) fn decode(row: &BlockRow<'_>) -> Option<Block> {
+    pub(crate) fn decode(row: &BlockRow<'_>, decompressor: &mut Unpacker) -> Option<Block> {
         let mut heads = Vec::with_capacity(row.count as usize);
         let (mut titles, mut title) = (String::new(), String::new());
         let (mut at, mut line, mut input) = (0_u64, row.line, row.heads);
@@ -181,7 +184,7 @@ impl Block {
             at += length;
             line = next_line;
         }
-        let text = zstd::bulk::decompress(row.text, at as usize).ok()?;
+        let text = decompressor.decompress(row.text, at as usize).ok()?;
         let text = String::from_utf8(text).ok().filter(|text| text.len() as u64 == at)?;
         Some(Block { first: row.first, document: row.document, text, titles, heads })
     }
@@ -286,7 +289,7 @@ mod tests {
                     heads: &packed.heads,
                     text: &packed.text,
                 };
-                let block = Block::decode(&row).unwrap();
+                let block = Block::decode(&row, &mut Unpacker::new().unwrap()).unwrap();
                 prop_assert_eq!(block.first, 100 + seen as u64);
                 for index in 0..packed.count as usize {
                     prop_assert_eq!(block.title(index), &chunks[seen].0);

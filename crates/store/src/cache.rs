@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use crate::block::Block;
+use crate::block::{Block, BlockRow, Unpacker};
 use crate::pool::lock;
 
 /// Blocks kept: about 3 MiB.
 const BLOCKS: usize = 160;
 
 /// A least-recently-used cache, by the number of a block's first chunk.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct BlockCache {
     entries: Mutex<Entries>,
+    unpackers: Mutex<Vec<Unpacker>>,
 }
 
 #[derive(Debug, Default)]
@@ -22,7 +23,22 @@ struct Entries {
     blocks: BTreeMap<u64, (u64, Arc<Block>)>,
 }
 
+impl std::fmt::Debug for BlockCache {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("BlockCache").finish_non_exhaustive()
+    }
+}
+
 impl BlockCache {
+    /// Decodes a block; `None` when it is not what was written.
+    pub(crate) fn decode(&self, row: &BlockRow<'_>) -> Option<Block> {
+        let idle = lock(&self.unpackers).pop();
+        let mut unpacker = idle.or_else(|| Unpacker::new().ok())?;
+        let block = Block::decode(row, &mut unpacker);
+        lock(&self.unpackers).push(unpacker);
+        block
+    }
+
     /// The block that holds a chunk.
     pub(crate) fn get(&self, generation: u64, chunk: u64) -> Option<Arc<Block>> {
         let mut entries = lock(&self.entries);

@@ -14,6 +14,7 @@ use crate::document::Origin;
 use crate::error::StoreError;
 use crate::lease::{self, Lease};
 use crate::open;
+use crate::pending::Pace;
 use crate::pool::{Pool, lock};
 use crate::row;
 use crate::search::Memory;
@@ -32,6 +33,7 @@ pub(crate) struct Core {
     /// What searches keep between calls.
     pub(crate) memory: Memory,
     pub(crate) retention: Retention,
+    pub(crate) pace: Pace,
     lease: OnceLock<Lease>,
     /// Documents that were read, and when: their age is renewed with the next transaction.
     read: Mutex<HashMap<u64, i64>>,
@@ -49,6 +51,7 @@ impl Core {
             background: Background::default(),
             memory: Memory::default(),
             retention: options.retention,
+            pace: Pace::default(),
             lease: OnceLock::new(),
             read: Mutex::new(HashMap::new()),
             worked: AtomicBool::new(false),

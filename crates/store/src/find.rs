@@ -15,7 +15,7 @@ use crate::document::DocumentInfo;
 use crate::error::StoreError;
 use crate::ids::{ChunkId, ChunkRange, DocumentId};
 use crate::pending;
-use crate::read::Blocks;
+use crate::read::{Blocks, visible};
 use crate::row::{LABEL, LabelRow};
 use crate::search::{self, ChunkTexts, Found, Query, Scope, ScopedDocument};
 
@@ -76,7 +76,7 @@ impl ChunkTexts for Texts<'_> {
         if let Some(known) = self.documents.borrow().get(&id.0) {
             return Ok(known.clone());
         }
-        let row = self.core.visible(self.connection, id.0)?;
+        let row = visible(self.connection, id.0)?;
         let info = row.map(|row| self.core.info(self.connection, &row, None)).transpose()?;
         let info = info.map(Arc::new);
         self.documents.borrow_mut().insert(id.0, info.clone());
@@ -94,7 +94,7 @@ impl ChunkTexts for Texts<'_> {
         };
         let mut documents = Vec::new();
         for id in ids {
-            if let Some(row) = self.core.visible(self.connection, id)?
+            if let Some(row) = visible(self.connection, id)?
                 && let Some(range) = row.range()
             {
                 let document = DocumentId(id);
@@ -117,21 +117,24 @@ impl ChunkTexts for Texts<'_> {
     }
 
     fn unindexed(&self, scope: &Scope<'_>) -> Result<Vec<ChunkRange>> {
-        let pending = pending::all(self.connection)?;
-        if pending.is_empty() {
+        let mut missing = pending::open_chunks(self.connection)?;
+        for pending in pending::all(self.connection)? {
+            missing.push((pending.document, pending.next, pending.last));
+        }
+        if missing.is_empty() {
             return Ok(Vec::new());
         }
         let scoped = self.scope(scope)?;
         let mut ranges = Vec::new();
-        for pending in pending {
-            let concerns = scoped.as_ref().is_none_or(|scoped| {
-                scoped.iter().any(|document| document.document.0 == pending.document)
-            });
-            if concerns && self.is_visible(pending.document)? {
-                ranges
-                    .push(ChunkRange { first: ChunkId(pending.next), last: ChunkId(pending.last) });
+        for (document, first, last) in missing {
+            let concerns = scoped
+                .as_ref()
+                .is_none_or(|scoped| scoped.iter().any(|scoped| scoped.document.0 == document));
+            if concerns && self.is_visible(document)? {
+                ranges.push(ChunkRange { first: ChunkId(first), last: ChunkId(last) });
             }
         }
+        ranges.sort_by_key(|range| range.first);
         Ok(ranges)
     }
 }
@@ -151,7 +154,7 @@ impl<'a> Texts<'a> {
         if let Some(known) = self.visible.borrow().get(&document) {
             return Ok(*known);
         }
-        let visible = self.core.visible(self.connection, document)?.is_some();
+        let visible = visible(self.connection, document)?.is_some();
         self.visible.borrow_mut().insert(document, visible);
         Ok(visible)
     }

@@ -4,6 +4,7 @@ use crate::Result;
 use crate::core::Core;
 use crate::document::{DocumentInfo, KnownFile};
 use crate::ids::DocumentId;
+use crate::read::visible;
 use crate::row;
 
 impl Core {
@@ -40,7 +41,7 @@ impl Core {
                 statement.query_map((), |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             let mut sources = Vec::with_capacity(ids.len());
             for id in ids {
-                if let Some(row) = self.visible(connection, id as u64)? {
+                if let Some(row) = visible(connection, id as u64)? {
                     sources.push(self.info(connection, &row, None)?);
                 }
             }

@@ -34,7 +34,8 @@ pub(crate) struct Link {
 /// The file of a root's store.
 pub(crate) fn path_of(directory: &Path, root: &Path) -> PathBuf {
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let name = digest.iter().take(8).fold(0_u64, |name, byte| name << 8 | u64::from(*byte));
+    let name = format!("{name:016x}");
     directory.join(name).with_extension("db")
 }
 

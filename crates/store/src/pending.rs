@@ -4,7 +4,8 @@
 //! Progress is committed by a comparison (`next` is still what it was), so two processes that work
 //! on the same document cannot harm each other. A lease only spares them the double work.
 
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -13,12 +14,35 @@ use crate::core::Core;
 use crate::read::Blocks;
 use crate::row::LabelRow;
 use crate::search::{self, IndexRow};
-use crate::write::{TRANSACTION_TIME, is_long};
+use crate::write::TRANSACTION_TIME;
 
-/// Chunks read at a time: their rows take well under [`TRANSACTION_TIME`].
-const STEP_CHUNKS: u64 = 96;
-/// Chunks read before a transaction begins.
-const LOAD_CHUNKS: u64 = 1_024;
+/// Chunks written in one transaction: at first, at least and at most. How many it is adapts to how
+/// long they take.
+const BATCH: (u64, u64, u64) = (192, 32, 1_024);
+
+/// How many chunks' full-text rows fit one transaction, from how long the last ones took.
+#[derive(Debug)]
+pub(crate) struct Pace(AtomicU64);
+
+impl Default for Pace {
+    fn default() -> Self {
+        Pace(AtomicU64::new(BATCH.0))
+    }
+}
+
+impl Pace {
+    fn chunks(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn took(&self, chunks: u64, time: Duration) {
+        if time > TRANSACTION_TIME * 3 / 2 {
+            self.0.store((chunks / 2).max(BATCH.1), Ordering::Relaxed);
+        } else if time < TRANSACTION_TIME * 2 / 3 && chunks >= self.chunks() {
+            self.0.store((chunks * 5 / 4).min(BATCH.2), Ordering::Relaxed);
+        }
+    }
+}
 
 /// Chunks of one document without full-text rows.
 #[derive(Clone, Debug)]
@@ -63,7 +87,7 @@ impl Core {
     /// are missing still.
     pub(crate) fn index_some(&self, pending: &Pending) -> Result<bool> {
         let lease = self.lease()?;
-        let until = pending.last.min(pending.next + LOAD_CHUNKS - 1);
+        let until = pending.last.min(pending.next + self.pace.chunks() - 1);
         let (blocks, path) = self.pool.read(|connection| {
             let blocks = Blocks::new(self, connection).range(pending.next, until)?;
             let labels = LabelRow::of_document(connection, pending.document)?;
@@ -88,14 +112,9 @@ impl Core {
                 return Ok(true);
             }
             let start = Instant::now();
-            let mut done = pending.next;
-            for step in rows.chunks(STEP_CHUNKS as usize) {
-                search::index(transaction, step)?;
-                done = step.last().map_or(done, |row| row.id + 1);
-                if is_long(start) {
-                    break;
-                }
-            }
+            search::index(transaction, &rows)?;
+            self.pace.took(rows.len() as u64, start.elapsed());
+            let done = rows.last().map_or(pending.next, |row| row.id + 1);
             if rows.is_empty() || done > last as u64 {
                 transaction
                     .prepare_cached("DELETE FROM pending WHERE document = ?1")?

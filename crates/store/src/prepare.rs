@@ -11,6 +11,7 @@ use crate::document::{NewDocument, Observer, Origin, View};
 use crate::error::StoreError;
 use crate::lines::Lines;
 use crate::text::{self, Returns};
+use crate::write::INLINE_BYTES;
 
 /// The most bytes of a document that the detector of its kind looks at.
 const HEAD_BYTES: usize = 8 * 1_024;
@@ -166,6 +167,11 @@ impl Prepared {
             lines: viewed.lines,
             text: viewed.text.into_owned(),
         })
+    }
+
+    /// Its full-text rows are written in the transaction that stores it.
+    pub(crate) fn is_small(&self) -> bool {
+        self.text.len() <= INLINE_BYTES
     }
 
     /// Its number of chunks.

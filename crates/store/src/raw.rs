@@ -10,7 +10,7 @@ use crate::Result;
 use crate::core::Core;
 use crate::error::StoreError;
 use crate::ids::DocumentId;
-use crate::read::Blocks;
+use crate::read::{Blocks, visible};
 
 /// Reads the captured bytes of one document.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ enum Source {
 
 /// Begins to read.
 pub(crate) fn reader(core: &Arc<Core>, document: DocumentId) -> Result<RawReader> {
-    let row = core.pool.read(|connection| core.visible(connection, document.0))?;
+    let row = core.pool.read(|connection| visible(connection, document.0))?;
     let row = row.ok_or(StoreError::Missing)?;
     core.was_read(row.id);
     let left = if row.view.differs { row.raw_from } else { row.bytes };
@@ -54,7 +54,7 @@ impl RawReader {
                 let block = core.pool.read(|connection| {
                     let block = Blocks::new(core, connection).of(next)?;
                     match block.filter(|block| block.document == document) {
-                        Some(block) if core.visible(connection, document)?.is_some() => Ok(block),
+                        Some(block) if visible(connection, document)?.is_some() => Ok(block),
                         _ => Err(StoreError::Missing),
                     }
                 })?;

@@ -48,7 +48,7 @@ impl<'a> Blocks<'a> {
             return Ok(None);
         }
         let blob = |index| row.get_ref(index)?.as_blob().map_err(rusqlite::Error::from);
-        let block = Block::decode(&BlockRow {
+        let block = self.core.cache.decode(&BlockRow {
             first,
             document: number(1)?,
             count,
@@ -90,13 +90,13 @@ pub(crate) fn chunk(block: &Block, id: u64) -> Chunk {
     }
 }
 
-impl Core {
-    /// A visible document.
-    pub(crate) fn visible(&self, connection: &Connection, id: u64) -> Result<Option<DocumentRow>> {
-        let row = DocumentRow::by_id(connection, id)?;
-        Ok(row.filter(|row| row.state.is_visible()))
-    }
+/// A visible document.
+pub(crate) fn visible(connection: &Connection, id: u64) -> Result<Option<DocumentRow>> {
+    let row = DocumentRow::by_id(connection, id)?;
+    Ok(row.filter(|row| row.state.is_visible()))
+}
 
+impl Core {
     /// What is told about a document.
     pub(crate) fn info(
         &self,
@@ -117,7 +117,7 @@ impl Core {
 
     pub(crate) fn document(&self, id: DocumentId) -> Result<Option<DocumentInfo>> {
         self.pool.read(|connection| {
-            let row = self.visible(connection, id.0)?;
+            let row = visible(connection, id.0)?;
             row.map(|row| self.info(connection, &row, None)).transpose()
         })
     }
@@ -125,7 +125,7 @@ impl Core {
     pub(crate) fn by_label(&self, label: &str) -> Result<Option<DocumentInfo>> {
         self.pool.read(|connection| {
             let Some(found) = LabelRow::by_label(connection, label)? else { return Ok(None) };
-            let row = self.visible(connection, found.document)?;
+            let row = visible(connection, found.document)?;
             row.map(|row| self.info(connection, &row, Some(label))).transpose()
         })
     }
@@ -143,7 +143,7 @@ impl Core {
         let Some(block) = Blocks::new(self, connection).of(first)? else {
             return self.departed(connection, first);
         };
-        let row = self.visible(connection, block.document)?;
+        let row = visible(connection, block.document)?;
         let Some((row, range)) = row.and_then(|row| row.range().map(|range| (row, range))) else {
             return self.departed(connection, first);
         };
@@ -176,7 +176,7 @@ impl Core {
                 None => break,
             }
             if let Some(block) = Blocks::new(self, connection).of(at)?
-                && let Some(row) = self.visible(connection, block.document)?
+                && let Some(row) = visible(connection, block.document)?
             {
                 return Ok(Location::Replaced { by: row.range() });
             }
@@ -191,7 +191,7 @@ impl Core {
             let (mut next, mut document) = (first, None);
             while next <= last && bytes < max_bytes.max(1) {
                 let Some(block) = blocks.of(next)? else { break };
-                if document.is_none() && self.visible(connection, block.document)?.is_none() {
+                if document.is_none() && visible(connection, block.document)?.is_none() {
                     break;
                 }
                 if *document.get_or_insert(block.document) != block.document {
@@ -215,7 +215,7 @@ impl Core {
     /// The chunk that holds the beginning of a line: the first one that reaches it.
     pub(crate) fn chunk_of_line(&self, document: DocumentId, line: u64) -> Result<Option<ChunkId>> {
         self.pool.read(|connection| {
-            let Some(row) = self.visible(connection, document.0)? else { return Ok(None) };
+            let Some(row) = visible(connection, document.0)? else { return Ok(None) };
             let Some(range) = row.range() else { return Ok(None) };
             if line == 0 || line > row.lines {
                 return Ok(None);

@@ -29,7 +29,8 @@ pub struct Retention {
 impl Default for Retention {
     /// 30 days, 2 GiB.
     fn default() -> Self {
-        Retention { max_age: Duration::from_secs(30 * 24 * 3_600), max_bytes: 2 << 30 }
+        const DAY: u64 = 24 * 60 * 60;
+        Retention { max_age: Duration::from_secs(30 * DAY), max_bytes: 2 << 30 }
     }
 }
 

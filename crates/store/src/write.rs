@@ -64,12 +64,12 @@ pub(crate) fn insert_open(
     Ok(numbers)
 }
 
-/// Writes the rows of a document under numbers reserved for it.
+/// Writes a document under numbers reserved for it. The full-text rows of a small one are the
+/// caller's to write, in the same transaction.
 pub(crate) fn put(
     transaction: &Transaction<'_>,
     prepared: &Prepared,
     numbers: Numbers,
-    path: &str,
 ) -> Result<()> {
     let chunks = prepared.chunks();
     let range = (chunks > 0).then(|| (numbers.first as i64, (numbers.first + chunks - 1) as i64));
@@ -95,23 +95,24 @@ pub(crate) fn put(
         ])?;
     put_blocks(transaction, numbers, &prepared.blocks, false)?;
     put_raw(transaction, numbers.document, 0, &prepared.raw.parts)?;
-    let Some((first, last)) = range else { return Ok(()) };
-    if prepared.text.len() > INLINE_BYTES {
-        return put_pending(transaction, numbers.document, first as u64, last as u64);
+    if let Some((first, last)) = range
+        && !prepared.is_small()
+    {
+        put_pending(transaction, numbers.document, first as u64, last as u64)?;
     }
-    let rows: Vec<IndexRow<'_>> = prepared
-        .sections
-        .iter()
-        .zip(numbers.first..)
-        .map(|(section, id)| IndexRow {
-            id,
-            title: &section.title,
-            body: prepared.text.get(section.bytes.clone()).unwrap_or_default(),
-            path,
-        })
-        .collect();
-    search::index(transaction, &rows)?;
     Ok(())
+}
+
+/// The full-text rows of a small document.
+pub(crate) fn rows<'a>(
+    prepared: &'a Prepared,
+    first: u64,
+    path: &'a str,
+) -> impl Iterator<Item = IndexRow<'a>> {
+    prepared.sections.iter().zip(first..).map(move |(section, id)| {
+        let body = prepared.text.get(section.bytes.clone()).unwrap_or_default();
+        IndexRow { id, title: &section.title, body, path }
+    })
 }
 
 /// Writes blocks of a document; `open`: the last chunk of the last one may still grow.
@@ -259,7 +260,12 @@ impl Core {
             }
             let numbers = reserve(transaction, prepared.chunks())?;
             let label = label::name(transaction, new.label)?;
-            put(transaction, &prepared, numbers, indexed_path(new, &label))?;
+            put(transaction, &prepared, numbers)?;
+            if prepared.is_small() {
+                let path = indexed_path(new, &label);
+                let rows: Vec<_> = rows(&prepared, numbers.first, path).collect();
+                search::index(transaction, &rows)?;
+            }
             let row = label::row_for(new, label.clone(), numbers.document);
             let before = label::attach(transaction, &row)?;
             Ok(receipt_for(&prepared, numbers, label, fresh(before)))

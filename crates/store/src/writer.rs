@@ -22,6 +22,7 @@ use crate::label::{self, Reason};
 use crate::number;
 use crate::prepare::{self, Prepared, packing};
 use crate::row::{self, DocumentRow, LabelRow};
+use crate::search;
 use crate::stream;
 use crate::write::{self, INLINE_BYTES, Numbers, is_long};
 
@@ -33,6 +34,8 @@ const BATCH_STEPS: usize = 256;
 const CHUNKS: u64 = 4_096;
 /// Document numbers reserved at once.
 const DOCUMENTS: u64 = 256;
+/// Text whose full-text rows take about half of what a transaction may take.
+const TRANSACTION_BYTES: usize = 512 * 1_024;
 /// Left between two transactions: time for another process to get its turn.
 const GAP: Duration = Duration::from_millis(1);
 
@@ -312,10 +315,22 @@ fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<()> {
         while steps.peek().is_some() {
             core.write(|transaction| {
                 let start = Instant::now();
-                while let Some(step) = steps.next_if(|_| !is_long(start)) {
-                    write_step(transaction, step, &mut packer)?;
+                let mut written = Vec::new();
+                let mut bytes = 0;
+                while let Some(step) =
+                    steps.next_if(|_| bytes < TRANSACTION_BYTES && !is_long(start))
+                {
+                    let put = write_step(transaction, step, &mut packer)?;
+                    bytes += put.as_ref().map_or(0, |put| put.prepared.text.len());
+                    written.extend(put);
                 }
-                Ok(())
+                // All rows in one call: what it knows about words serves all of them.
+                let rows: Vec<_> = written
+                    .iter()
+                    .filter(|put| put.prepared.is_small())
+                    .flat_map(|put| write::rows(&put.prepared, put.first, &put.path))
+                    .collect();
+                Ok(search::index(transaction, &rows)?)
             })?;
             if steps.peek().is_some() || core.pool.wanted() {
                 thread::sleep(GAP);
@@ -325,29 +340,43 @@ fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<()> {
     Ok(())
 }
 
-fn write_step(transaction: &Transaction<'_>, step: Step, packer: &mut Packer) -> Result<()> {
+/// A document whose full-text rows are still to be written.
+struct Put {
+    prepared: Box<Prepared>,
+    first: u64,
+    path: String,
+}
+
+fn write_step(
+    transaction: &Transaction<'_>,
+    step: Step,
+    packer: &mut Packer,
+) -> Result<Option<Put>> {
     match step {
         Step::Put { prepared, numbers, label } => {
-            let path = label.path.as_deref().unwrap_or(&label.label);
-            write::put(transaction, &prepared, numbers, path)?;
+            write::put(transaction, &prepared, numbers)?;
             label::attach(transaction, &label)?;
+            let path = label.path.unwrap_or(label.label);
+            return Ok(Some(Put { prepared, first: numbers.first, path }));
         }
         Step::Share { document, label, name, bytes } => {
             let there = DocumentRow::by_id(transaction, document)?;
             if there.is_some_and(|row| row.state.is_visible()) {
                 label::attach(transaction, &label)?;
-                return Ok(());
+                return Ok(None);
             }
             // It went in the meantime: stored anew.
             let mut new = NewDocument::new(Label::Fixed(&label.label), label.origin);
             new.name = name.as_deref();
             new.path = label.path.as_deref();
             let viewed = prepare::look(&new, &bytes, None);
-            let prepared = Prepared::new(&new, viewed, packer)?;
+            let prepared = Box::new(Prepared::new(&new, viewed, packer)?);
             let numbers = write::reserve(transaction, prepared.chunks())?;
-            write::put(transaction, &prepared, numbers, write::indexed_path(&new, &label.label))?;
+            write::put(transaction, &prepared, numbers)?;
             let label = LabelRow { document: numbers.document, ..label };
             label::attach(transaction, &label)?;
+            let path = label.path.unwrap_or(label.label);
+            return Ok(Some(Put { prepared, first: numbers.first, path }));
         }
         Step::Forget(label) => {
             label::detach(transaction, &label, Reason::Gone)?;
@@ -358,5 +387,5 @@ fn write_step(transaction: &Transaction<'_>, step: Step, packer: &mut Packer) ->
                 .execute((label, row::stamp_bytes(&stamp)))?;
         }
     }
-    Ok(())
+    Ok(None)
 }

@@ -1,7 +1,9 @@
 //! Damaged, newer, full and unwritable stores: a clear line each, and nothing that was there is lost.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -25,7 +27,10 @@ fn a_damaged_store_is_set_aside_and_said_so_once() {
         let folder = tempfile::tempdir().unwrap();
         let store = store_in(folder.path());
         let other_process = store_in(folder.path());
-        let lines: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+        let mut lines = String::new();
+        for n in 0..20_000 {
+            writeln!(lines, "line {n}").unwrap();
+        }
         content(&store, "old", lines.as_bytes());
         assert!(other_process.by_label("old").unwrap().is_some());
         let path = store.path().to_owned();
@@ -117,13 +122,18 @@ fn folders_that_cannot_be_used_are_named_clearly() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    for (directory, read_only) in [(file.join("data"), false), ("/sys/kernel/quietcontext".into(), true)] {
+    for (directory, read_only) in
+        [(file.join("data"), false), ("/sys/kernel/quietcontext".into(), true)]
+    {
         let root = folder.path().to_owned();
         let store = Store::new(StoreOptions { directory, root, retention: Retention::default() });
         let error = content_or_error(&store).unwrap();
         assert_eq!(matches!(error, StoreError::ReadOnly), read_only, "{error:?}");
         let line = error.to_string();
-        assert!(!line.contains(&*folder.path().to_string_lossy()) && !line.contains('\n'), "{line}");
+        assert!(
+            !line.contains(&*folder.path().to_string_lossy()) && !line.contains('\n'),
+            "{line}"
+        );
     }
 }
 

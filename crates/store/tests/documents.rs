@@ -1,4 +1,5 @@
 //! Documents come back exactly: text by chunks, bytes raw, by label and by reference.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 

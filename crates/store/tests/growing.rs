@@ -1,10 +1,13 @@
 //! A document that grows is readable meanwhile, its chunks never move, and it ends like any other.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod common;
 
 use common::{raw, run, store_in, view};
 use proptest::prelude::*;
-use quietcontext_store::{ChunkId, Label, Last, Location, NewDocument, Origin, Span, Store};
+use quietcontext_store::{
+    ChunkId, Label, Last, Location, NewDocument, Origin, Query, Scope, Span, Store,
+};
 
 fn job<'a>() -> NewDocument<'a> {
     NewDocument::new(Label::Numbered { family: "execute" }, Origin::Run)
@@ -43,10 +46,34 @@ fn a_job_is_readable_while_it_runs() {
     let info = store.by_label("execute:1").unwrap().unwrap();
     assert_eq!((info.running, info.outcome.as_deref()), (false, Some("exit 0")));
     assert_eq!(info.lines, 2_002);
-    let expected = format!("listening on 8080\nnext line\n{}", "one more line of the log\n".repeat(2_000));
+    let expected =
+        format!("listening on 8080\nnext line\n{}", "one more line of the log\n".repeat(2_000));
     assert_eq!(view(&store, receipt.document), expected);
     assert_eq!(raw(&store, receipt.document), expected.as_bytes());
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_job_is_found_by_its_words_while_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let mut growing = store.begin(job()).unwrap();
+    let search = |text: &str| {
+        let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
+        store.search(&query).unwrap().hits
+    };
+    growing.append(b"listening on gazelle\n").unwrap();
+    assert_eq!(search("gazelle").len(), 1);
+    for n in 0..3_000 {
+        growing.append(format!("line {n} of a long output\n").as_bytes()).unwrap();
+    }
+    growing.append(b"then a marmoset came\n").unwrap();
+    for word in ["gazelle", "marmoset"] {
+        assert_eq!(search(word).first().unwrap().document, growing.receipt().document, "{word}");
+    }
+    growing.finish("exit 0").unwrap();
+    assert_eq!(search("marmoset").len(), 1);
+    assert!(search("wolverine").is_empty());
 }
 
 #[test]

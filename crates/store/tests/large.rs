@@ -1,14 +1,19 @@
 //! Documents too large to be handled whole: stored in windows, with their captured bytes.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
 use std::io::{self, Read};
 
 use common::{raw, run, store_in, view};
-use quietcontext_store::{ChunkId, Label, Last, Location, NewDocument, Origin, Span, Status, StoreError};
+use quietcontext_store::{
+    ChunkId, Label, Last, Location, NewDocument, Origin, Span, Status, StoreError,
+};
 
 fn lines(count: usize) -> Vec<u8> {
-    (0..count).flat_map(|n| format!("line {n} of a long output, {}\n", n * 7_919).into_bytes()).collect()
+    (0..count)
+        .flat_map(|n| format!("line {n} of a long output, {}\n", n * 7_919).into_bytes())
+        .collect()
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Many documents at once, as a directory is indexed; changed, moved and removed again.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
@@ -53,7 +54,9 @@ fn delete_rename_edit_and_a_run_that_changes_nothing() {
     writer.finish().unwrap();
 
     assert!(matches!(location(&store, &first[3]), Location::Gone));
-    assert!(matches!(location(&store, &first[4]), Location::Live { document, .. } if document.label == "d/four.rs"));
+    assert!(
+        matches!(location(&store, &first[4]), Location::Live { document, .. } if document.label == "d/four.rs")
+    );
     assert!(matches!(location(&store, &first[5]), Location::Replaced { by } if by == edited.range));
     assert_eq!(store.known_files("d/7").unwrap()[0].stamp, stamp(8));
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
@@ -66,8 +69,11 @@ fn documents_of_all_sizes_in_one_go() {
     let mut writer = store.writer().unwrap();
     let mut texts = vec![String::new(), "x".repeat(5 << 20), "line\n".repeat(100_000)];
     texts.extend((0..600).map(|n| format!("{n}\n").repeat(n)));
-    let receipts: Vec<Receipt> =
-        texts.iter().enumerate().map(|(n, text)| file(&mut writer, &format!("{n}.txt"), text)).collect();
+    let receipts: Vec<Receipt> = texts
+        .iter()
+        .enumerate()
+        .map(|(n, text)| file(&mut writer, &format!("{n}.txt"), text))
+        .collect();
     writer.finish().unwrap();
     for (receipt, text) in receipts.iter().zip(&texts) {
         assert!(view(&store, receipt.document) == *text, "{}", receipt.label);

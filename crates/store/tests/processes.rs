@@ -1,4 +1,5 @@
 //! Several processes on one store, and processes that are killed.
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 mod common;
 
@@ -157,8 +158,10 @@ fn two_processes_store_and_find_everything() {
                 .unwrap()
         })
         .into();
-    let mut outputs: Vec<_> =
-        children.iter_mut().map(|child| BufReader::new(child.stdout.take().unwrap()).lines()).collect();
+    let mut outputs: Vec<_> = children
+        .iter_mut()
+        .map(|child| BufReader::new(child.stdout.take().unwrap()).lines())
+        .collect();
     for output in &mut outputs {
         assert!(output.any(|line| line.unwrap().ends_with("stored")));
     }

@@ -35,6 +35,7 @@ const MOVEMENT_LIMIT: u32 = 512;
 
 /// Removes control from a stream of text.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact about the line or the stream")]
 pub(crate) struct Cleaner {
     returns: Returns,
     state: State,
@@ -253,8 +254,7 @@ impl Cleaner {
     fn sequence(&mut self, byte: u8, output: &mut String) -> bool {
         let next = match (self.state, byte) {
             // CAN and SUB end any escape.
-            (_, 0x18 | 0x1a) => State::Ground,
-            (State::TextEscape, b'\\') => State::Ground,
+            (_, 0x18 | 0x1a) | (State::TextEscape, b'\\') => State::Ground,
             (State::TextEscape, _) => {
                 self.state = State::Escape;
                 return false;
@@ -295,9 +295,8 @@ impl Cleaner {
     /// The few sequences that change what is left standing on the line.
     fn movement(&mut self, last: u8, output: &mut String) {
         match (last, self.parameter) {
-            (b'K', None | Some(0)) if self.returned => self.clear_line(output),
+            (b'K', None | Some(0 | 2)) if self.returned => self.clear_line(output),
             (b'K', None | Some(0)) => self.ahead.clear(),
-            (b'K', Some(2)) if self.returned => self.clear_line(output),
             (b'K', Some(2)) => self.erased = true,
             (b'G', None | Some(0 | 1)) if self.returns == Returns::Redraw => {
                 self.carriage_return(output);
@@ -373,6 +372,7 @@ pub(super) fn plain_run(bytes: &[u8], returns: Returns) -> usize {
 
 /// A control character, or the first byte of one (U+0080 to U+009F begin with C2).
 #[inline]
+#[expect(clippy::needless_bitwise_bool, reason = "without branches it becomes vector code")]
 fn suspect(byte: u8) -> bool {
     (byte < 0x20) & (byte != b'\n') & (byte != b'\t') | (byte == 0x7f) | (byte == 0xc2)
 }

@@ -6,6 +6,7 @@ use super::detect::Detected;
 
 /// Decodes what it is given; what cannot be decoded becomes U+FFFD.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is one fact about the stream")]
 pub(crate) struct Decoder {
     how: How,
     /// Bytes of byte order mark still to leave out.

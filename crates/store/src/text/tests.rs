@@ -37,7 +37,8 @@ fn every_escape_family_goes() {
 
 #[test]
 fn what_only_looks_like_an_escape_is_left_alone() {
-    for text in ["[31m not an escape", "array[0m]", "^[[0m", "\\x1b[0m", "a ] b \\ c", "é © ° 日本"] {
+    for text in ["[31m not an escape", "array[0m]", "^[[0m", "\\x1b[0m", "a ] b \\ c", "é © ° 日本"]
+    {
         assert_eq!(clean(text.as_bytes()), (text.into(), View::default()));
     }
 }
@@ -82,7 +83,10 @@ fn redraws_are_reduced_to_their_last_state() {
 #[test]
 fn a_file_keeps_its_carriage_returns() {
     let text = b"old\rmac\rlines\r\n\x0cpage\n";
-    assert_eq!(view(text, Returns::Keep), (std::str::from_utf8(text).unwrap().into(), View::default()));
+    assert_eq!(
+        view(text, Returns::Keep),
+        (std::str::from_utf8(text).unwrap().into(), View::default())
+    );
 }
 
 #[test]
@@ -97,7 +101,10 @@ fn control_characters_other_than_line_feed_and_tab_are_gone() {
 #[test]
 fn a_nul_shows_as_replaced() {
     let (text, view) = clean(b"a\0b\n");
-    assert_eq!((&*text, view.replaced, view.differs, view.binary), ("a\u{fffd}b\n", true, true, false));
+    assert_eq!(
+        (&*text, view.replaced, view.differs, view.binary),
+        ("a\u{fffd}b\n", true, true, false)
+    );
 }
 
 fn decoded(bytes: &[u8]) -> (String, View) {
@@ -151,7 +158,8 @@ fn what_is_not_text_is_recognised() {
     .take(3_000)
     .collect();
     let mixed = [b"ok \xff\xfe\x80 end\na\0b\n".to_vec(), noise.clone()].concat();
-    let elf = [b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0".to_vec(), vec![0; 100]].concat();
+    let elf = [b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0".to_vec(), vec![0; 100]]
+        .concat();
     for bytes in [&noise, &mixed, &elf] {
         let (_, view) = clean(bytes);
         assert!(view.binary && view.differs, "{view:?}");
@@ -167,8 +175,16 @@ fn awkward() -> impl Strategy<Value = Vec<u8>> {
         "[a-z\n]{0,9}".prop_map(String::into_bytes),
         "\\PC{0,4}".prop_map(String::into_bytes),
         "\u{1b}[\\[\\]P(][0-9;]{0,3}[a-zA-Z]?".prop_map(String::into_bytes),
-        prop::sample::select(vec![&b"\r"[..], b"\n", b"\r\n", b"\x08", b"\x1b\\", b"\x07", b"\xc2\x9b"])
-            .prop_map(<[u8]>::to_vec),
+        prop::sample::select(vec![
+            &b"\r"[..],
+            b"\n",
+            b"\r\n",
+            b"\x08",
+            b"\x1b\\",
+            b"\x07",
+            b"\xc2\x9b"
+        ])
+        .prop_map(<[u8]>::to_vec),
         prop::collection::vec(any::<u8>(), 0..4),
     ];
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
