@@ -20,6 +20,8 @@ mod select;
 mod snippet;
 mod statistics;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod types;
 mod typo;

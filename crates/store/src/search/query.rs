@@ -223,11 +223,17 @@ fn is_exact(word: &str, few: bool) -> bool {
     mixed || runs(word).any(|(_, run)| matches!(run, Run::Word(run) if parts(run).len() > 1))
 }
 
-/// The query as a path, if it is one: components without blanks.
+/// The query as a path, if it is one: components, or a file name, without blanks.
 fn path(text: &str) -> Option<String> {
     let text = text.trim().trim_start_matches("./").trim_matches('/');
-    let plain = text.contains('/') && !text.contains(char::is_whitespace) && !text.contains("//");
-    plain.then(|| fold(text))
+    let file = text.rsplit_once('.').is_some_and(|(name, extension)| {
+        !name.is_empty()
+            && extension.len() <= 5
+            && extension.starts_with(|c: char| c.is_ascii_alphabetic())
+            && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    let plain = !text.contains(char::is_whitespace) && !text.contains("//");
+    (plain && (file || text.contains('/'))).then(|| fold(text))
 }
 
 /// Words beside an identifier that say what is wanted of it.

@@ -43,6 +43,9 @@ pub(super) fn saturate(places: f64, length: f64) -> f64 {
 pub(super) struct Score {
     /// Larger is better.
     pub(super) value: f64,
+    /// The same without what only puts definitions before uses: what is far below by this is not
+    /// worth showing.
+    pub(super) relevance: f64,
     /// How much of what was asked is there, weighted by rarity, 0 to 1.
     pub(super) coverage: f64,
 }
@@ -104,6 +107,8 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     if seen.path_is_query {
         value = value * PATH + 10.0;
     }
+    value *= 1.0 + SURFACE * fade * (seen.surface / total);
+    let relevance = value;
     // A definition counts when the other words are there, too.
     let gate = if coverage > 0.93 { 1.0 } else { (coverage - 0.5).max(0.0) * 0.5 };
     if seen.defines_word {
@@ -118,6 +123,5 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     value *= 1.0 + JOINED_DEFINITION * fit * gate;
     value *= 1.0 + NAMED * (seen.named / total).sqrt();
     value *= 1.0 + TITLED * (seen.titled / total).sqrt();
-    value *= 1.0 + SURFACE * fade * (seen.surface / total);
-    Score { value, coverage }
+    Score { value, relevance, coverage }
 }

@@ -12,28 +12,21 @@ const CUT: f64 = 0.4;
 const GOOD_COVERAGE: f64 = 0.5;
 /// Share of common lines from which two texts are copies of each other.
 const COPY: f64 = 0.7;
-/// What a copy of a better hit keeps of its score.
-const COPY_WORTH: f64 = 0.5;
 /// Hits compared with each other.
 const COMPARED: usize = 40;
 
 /// Puts hits in order, merges identical ones, and cuts the tail. True when the best is good enough.
 pub(super) fn select(mut rated: Vec<Rated>, limit: usize) -> (Vec<Rated>, bool) {
     order(&mut rated);
-    // What is far below the best is not shown, whatever else it is.
-    if let Some(best) = rated.first() {
-        let least = best.score.value * CUT;
-        rated.retain(|hit| hit.score.value >= least);
-    }
-    let mut rated = merge_identical(rated);
-    demote_copies(&mut rated);
     let Some(best) = rated.first() else { return (rated, false) };
     if best.score.coverage < GOOD_COVERAGE {
+        let mut rated = merge_identical(rated);
         rated.truncate(1);
         return (rated, false);
     }
-    let least = best.score.value * CUT;
-    rated.retain(|hit| hit.score.value >= least);
+    let least = best.score.relevance * CUT;
+    rated.retain(|hit| hit.score.relevance >= least);
+    let mut rated = copies_last(merge_identical(rated));
     rated.truncate(limit);
     (rated, true)
 }
@@ -77,33 +70,28 @@ fn merge_identical(rated: Vec<Rated>) -> Vec<Rated> {
     kept
 }
 
-/// Moves near copies of better hits from other documents down, so that old versions of one file do
-/// not crowd out everything else.
-fn demote_copies(rated: &mut [Rated]) {
+/// Moves near copies of better hits from other documents to the end, so that old versions of one
+/// file do not crowd out everything else.
+fn copies_last(rated: Vec<Rated>) -> Vec<Rated> {
     let lines: Vec<HashSet<&str>> = rated
         .iter()
         .take(COMPARED)
         .map(|hit| hit.chunk.body().lines().map(str::trim).filter(|line| line.len() > 3).collect())
         .collect();
-    let mut copies = Vec::new();
-    for (at, (hit, own)) in rated.iter().zip(&lines).enumerate() {
-        let copy =
-            rated.iter().zip(&lines).take(at).enumerate().any(|(before, (other, theirs))| {
-                !copies.contains(&before)
-                    && other.document.id != hit.document.id
-                    && own.len() > 2
-                    && own.intersection(theirs).count() as f64
-                        >= COPY * own.len().max(theirs.len()) as f64
-            });
-        if copy {
-            copies.push(at);
-        }
+    let mut is_copy = vec![false; rated.len()];
+    for (at, own) in lines.iter().enumerate() {
+        is_copy[at] = lines.iter().take(at).enumerate().any(|(before, theirs)| {
+            let common = COPY * own.len().max(theirs.len()) as f64;
+            !is_copy[before]
+                && rated[before].document.id != rated[at].document.id
+                && own.len() > 2
+                && own.intersection(theirs).count() as f64 >= common
+        });
     }
-    if copies.is_empty() {
-        return;
-    }
-    for at in copies {
-        rated[at].score.value *= COPY_WORTH;
-    }
-    rated.sort_by(|a, b| b.score.value.total_cmp(&a.score.value));
+    drop(lines);
+    let mut flags = is_copy.into_iter();
+    let (copies, mut first): (Vec<Rated>, Vec<Rated>) =
+        rated.into_iter().partition(|_| flags.next().unwrap_or(false));
+    first.extend(copies);
+    first
 }

@@ -1,0 +1,188 @@
+//! Kinds of questions, each with the text that answers it.
+
+use super::Shelf;
+use crate::{Label, NewDocument, Origin, Verdict};
+
+#[test]
+fn queries_with_punctuation_find_their_document() {
+    let shelf = Shelf::with(&[(
+        "notes.txt",
+        "The multi-agent loop doesn't stop.\nsee src/main.rs on ubuntu 20.04\n\
+         run tsc --error-on-warnings\nkey a:b maps foo(x)",
+    )]);
+    for query in [
+        "multi-agent",
+        "doesn't",
+        "src/main.rs",
+        "ubuntu 20.04",
+        "\"--error-on-warnings\"",
+        "foo(",
+        "a:b",
+    ] {
+        assert_eq!(shelf.first(query).as_deref(), Some("notes.txt"), "{query}");
+    }
+    for query in ["*", "", "   ", "\"", "^", "%", "\0", "()"] {
+        assert_eq!(shelf.find(query).verdict, Verdict::NothingToSearch, "{query:?}");
+    }
+    for query in ["AND", "NOT", "NEAR(", "col:", "-z"] {
+        assert!(shelf.find(query).hits.is_empty(), "{query:?}");
+    }
+}
+
+#[test]
+fn chinese_words_of_two_characters_are_found() {
+    let shelf = Shelf::with(&[
+        ("zh.txt", "用户身份验证失败，请检查数据库连接"),
+        ("glued.txt", "使用Rust语言编写"),
+        ("ko.txt", "소유권은 러스트의 기능이다"),
+    ]);
+    for query in ["用户", "身份", "数据库", "验证失败", "接"] {
+        assert_eq!(shelf.first(query).as_deref(), Some("zh.txt"), "{query}");
+    }
+    assert_eq!(shelf.first("rust").as_deref(), Some("glued.txt"));
+    assert_eq!(shelf.first("소유권").as_deref(), Some("ko.txt"));
+    assert!(shelf.find("北京").hits.is_empty());
+}
+
+#[test]
+fn names_are_found_in_any_style() {
+    let shelf = Shelf::with(&[
+        ("camel.js", "export function parseHumanSize(text) {\n  return 1;\n}\n"),
+        ("snake.py", "def apply_secrets(config):\n    return config\n"),
+        ("use.py", "from snake import apply_secrets\n\napply_secrets(apply_secrets({}))\n"),
+        ("filler.md", "# Sizes\n\nA human can parse many things. Some apply to secrets.\n"),
+    ]);
+    for query in ["parseHumanSize", "parse_human_size", "ParseHumanSize", "parseHumanSzie"] {
+        assert_eq!(shelf.first(query).as_deref(), Some("camel.js"), "{query}");
+    }
+    for query in ["apply_secrets", "applySecrets", "apply_secrets definition"] {
+        assert_eq!(shelf.first(query).as_deref(), Some("snake.py"), "{query}");
+    }
+}
+
+#[test]
+fn codes_versions_paths_and_flags_come_first() {
+    let shelf = Shelf::with(&[
+        ("decisions.md", "# Decisions\n\nDEC-0053 was replaced.\nDEC-0054 keeps the table.\n"),
+        ("other.md", "# Log\n\nDEC 54 is mentioned, 0054 too, in a table of decisions.\n"),
+        ("src/main.rs", "fn main() {\n    println!(\"{}\", 1);\n}\n"),
+        ("readme.md", "# Readme\n\nThe program starts in src/main.rs, see src/main.rs again.\n"),
+        ("errors.rs", "pub type Result = std::result::Result<(), std::io::Error>;\n"),
+        ("changes.md", "# Changes\n\nv1.2.3-rc.1 fixes a crash.\nv1.2.3 is older.\n"),
+    ]);
+    for (query, source) in [
+        ("DEC-0054", "decisions.md"),
+        ("src/main.rs", "src/main.rs"),
+        ("main.rs", "src/main.rs"),
+        ("std::io::Error", "errors.rs"),
+        ("v1.2.3-rc.1", "changes.md"),
+    ] {
+        assert_eq!(shelf.first(query).as_deref(), Some(source), "{query}");
+    }
+}
+
+#[test]
+fn stems_typos_parts_and_questions() {
+    let shelf = Shelf::with(&[
+        ("a.md", "# Caching\n\nThe scheduler replaces entries that were configured as stale.\n"),
+        ("b.md", "# Locks\n\nA deadlock happens when two threads wait for each other.\n"),
+        ("c.md", "# Release\n\nCommit 3f9c0de12b4a fixed the deployment pipeline.\n"),
+        ("d.md", "# Weather\n\nIt rains. Nothing else is known about the weather here.\n"),
+    ]);
+    for (query, source) in [
+        ("configuration of stale entries", "a.md"),
+        ("sheduler", "a.md"),
+        ("deadlokc", "b.md"),
+        ("eadloc", "b.md"),
+        ("3f9c0de", "c.md"),
+        ("why do threads wait for each other?", "b.md"),
+        ("replacing entry", "a.md"),
+    ] {
+        assert_eq!(shelf.first(query).as_deref(), Some(source), "{query}");
+    }
+}
+
+#[test]
+fn quoted_text_wins() {
+    let shelf = Shelf::with(&[
+        ("many.md", "# Of and the\n\nof the state the of state of the the of state of state.\n"),
+        ("one.md", "# Plan\n\nWe look at the state\nof the art and go on.\n"),
+    ]);
+    assert_eq!(shelf.first("\"the state of the art\"").as_deref(), Some("one.md"));
+    assert_eq!(shelf.first("\"tate of the ar\"").as_deref(), Some("one.md"));
+}
+
+#[test]
+fn an_object_is_known_by_its_name() {
+    let shelf = Shelf::with(&[
+        ("use.log", "SIM102 here\nSIM102 there\nSIM102 again and SIM102\n"),
+        (
+            "rules.json",
+            "[{\"name\": \"collapsible-if\", \"code\": \"SIM102\", \"text\": \"nested\"}]",
+        ),
+    ]);
+    assert_eq!(shelf.first("SIM102").as_deref(), Some("rules.json"));
+    assert_eq!(shelf.first("collapsible if").as_deref(), Some("rules.json"));
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let shelf = Shelf::with(&[
+        ("a.md", "# Tuning\n\nThe cache is tuned by its size.\n"),
+        ("b.md", "# Size\n\nThe size of a cache is a number.\n"),
+    ]);
+    assert_eq!(shelf.find("kubernetes ingress").verdict, Verdict::NoMatch);
+    let weak = shelf.find("tuning kubernetes ingress certificates");
+    assert_eq!((weak.verdict, weak.hits.len()), (Verdict::Weak, 1));
+    assert_eq!(shelf.find("cache size").verdict, Verdict::Good);
+    assert_eq!(Shelf::new().find("cache").verdict, Verdict::NothingToSearch);
+}
+
+#[test]
+fn identical_text_is_one_hit_with_all_its_labels() {
+    let text = "# Setup\n\nThe frobnicator is calibrated twice.\n";
+    let shelf = Shelf::with(&[("a/setup.md", text), ("b/setup.md", text), ("c/setup.md", text)]);
+    let hits = shelf.find("frobnicator calibrated").hits;
+    assert_eq!(hits.len(), 1);
+    let mut labels = hits[0].also.clone();
+    labels.push(hits[0].source.clone());
+    labels.sort();
+    assert_eq!(labels, ["a/setup.md", "b/setup.md", "c/setup.md"]);
+}
+
+/// A function of forty lines, in some version of its file.
+fn api(version: usize) -> String {
+    let body: String = (0..36).map(|n| format!("\tstep{n} := load({n})\n")).collect();
+    format!(
+        "package core\n\n// version {version}\nfunc GetPlanSoc(id int) int {{\n{body}\treturn {version}\n}}\n"
+    )
+}
+
+#[test]
+fn copies_do_not_crowd_out_the_file_or_fresh_output() {
+    let shelf = Shelf::new();
+    for copy in 0..12 {
+        shelf.add(&format!(".agents/wt-{copy}/core/api.go"), &api(copy));
+    }
+    shelf.add("core/api.go", &api(99));
+    let sources = shelf.sources("GetPlanSoc");
+    assert!(sources.iter().take(2).any(|source| source == "core/api.go"), "{sources:?}");
+
+    let noise: String =
+        (0..150).map(|n| format!("request {n} took {} ms, all is well\n", n * 7)).collect();
+    let log = format!("calling GetPlanSoc\n{noise}GetPlanSoc returned 7\n{noise}GetPlanSoc done\n");
+    let document = NewDocument::new(Label::Numbered { family: "execute" }, Origin::Run);
+    let label = shelf.store.add(document, &mut log.as_bytes(), None).unwrap().label;
+    let found = shelf.find("GetPlanSoc");
+    let sources: Vec<&str> = found.hits.iter().map(|hit| hit.source.as_str()).collect();
+    assert!(sources.iter().take(3).any(|source| *source == label), "{sources:?}");
+}
+
+#[test]
+fn an_endless_line_gives_a_bounded_preview() {
+    let text = format!("{}NEEDLE_MIN=7;{}", "x=1;".repeat(60_000), "y=2;".repeat(60_000));
+    let shelf = Shelf::with(&[("bundle.min.js", &text)]);
+    let hits = shelf.find("NEEDLE_MIN").hits;
+    assert!(hits[0].snippet.contains("NEEDLE_MIN=7;"));
+    assert!(hits[0].snippet.chars().count() <= 600);
+}

@@ -1,0 +1,74 @@
+//! Scopes, kinds, text that has no full-text rows yet, deadlines.
+
+use std::time::Instant;
+
+use super::Shelf;
+use crate::{Kind, Query, Scope, Verdict};
+
+#[test]
+fn a_small_scope_in_a_big_store_finds_its_best() {
+    let shelf = Shelf::new();
+    for n in 0..400 {
+        let text = format!("# Note {n}\n\nThe engine valve opens, engine valve {n} opens wide.\n");
+        shelf.add(&format!("notes/{n}.md"), &text);
+    }
+    let one = shelf.add("other/plan.md", "# Plan\n\nLong before, some engine was planned here.\n");
+    for scope in [
+        Scope::Source("other/plan.md"),
+        Scope::Source("other/*"),
+        Scope::Source("ther/pla"),
+        Scope::Documents(&[one]),
+    ] {
+        let hits = shelf.find_in("engine valve", scope).hits;
+        assert_eq!(hits.len(), 1, "{scope:?}");
+        assert_eq!(hits[0].source, "other/plan.md");
+    }
+    let hits = shelf.find_in("engine valve", Scope::Source("notes/*")).hits;
+    assert!(hits.len() > 3 && hits.iter().all(|hit| hit.source.starts_with("notes/")));
+    let nowhere = shelf.find_in("engine", Scope::Source("nowhere"));
+    assert_eq!(nowhere.verdict, Verdict::NothingToSearch);
+}
+
+#[test]
+fn kinds_are_told_apart() {
+    let shelf = Shelf::with(&[
+        ("valve.rs", "/// Opens the valve.\nfn open_valve() {}\n"),
+        ("valve.md", "# Valves\n\nHow to open the valve.\n"),
+    ]);
+    for (kind, source) in [(Kind::Code, "valve.rs"), (Kind::Prose, "valve.md")] {
+        let query = Query {
+            text: "open valve",
+            limit: 5,
+            scope: Scope::All,
+            kind: Some(kind),
+            deadline: None,
+        };
+        let hits = shelf.store.search(&query).unwrap().hits;
+        assert_eq!(hits.iter().map(|hit| hit.source.as_str()).collect::<Vec<_>>(), [source]);
+    }
+}
+
+#[test]
+fn text_just_stored_is_found_whether_it_is_indexed_or_not() {
+    let filler: String = (0..60_000).map(|n| format!("line {n} of a long report\n")).collect();
+    let shelf = Shelf::new();
+    shelf.add("report.txt", &format!("{filler}the turbine exploded at noon\n{filler}"));
+    let hits = shelf.find("turbine exploded").hits;
+    assert_eq!(hits[0].source, "report.txt");
+    assert!(hits[0].snippet.contains("turbine exploded"));
+}
+
+#[test]
+fn a_search_that_is_late_says_what_it_left_out() {
+    let shelf = Shelf::with(&[("a.md", "# Engine\n\nThe engine turns.\n")]);
+    let query = Query {
+        text: "engine",
+        limit: 5,
+        scope: Scope::All,
+        kind: None,
+        deadline: Some(Instant::now()),
+    };
+    let found = shelf.store.search(&query).unwrap();
+    assert!(found.hits.is_empty());
+    assert!(found.incomplete.unwrap().contains("out of time"));
+}
