@@ -53,6 +53,8 @@ pub(crate) const FILES: u64 = 10_000;
 pub(crate) const DIRECTORY_FILE_BYTES: u64 = 32 << 20;
 /// Echo of a query, in characters.
 pub(crate) const QUERY_CHARS: usize = 80;
+/// Part of a query that is searched, in bytes.
+pub(crate) const QUERY_BYTES: usize = 8_192;
 /// Freshness of a fetched page unless `ttl_ms` says otherwise, in milliseconds.
 pub(crate) const TTL_MS: u64 = 86_400_000;
 /// Items (commands, queries, requests, refs) one call may carry.
@@ -162,6 +164,12 @@ pub static LIMITS: &[Limit] = &[
         value: QUERY_CHARS as u64,
         unit: "characters",
         why: "enough to tell queries apart",
+    },
+    Limit {
+        what: "part of a query that is searched",
+        value: QUERY_BYTES as u64,
+        unit: "bytes",
+        why: "said when reached; a question is no document",
     },
     Limit {
         what: "freshness of a fetched page",

@@ -106,7 +106,7 @@ impl Reference {
     }
 
     /// The span of the store that this reference asks for.
-    pub(crate) fn span(self) -> Span {
+    pub fn span(self) -> Span {
         Span {
             first: ChunkId(self.first),
             skip: self.skip,
@@ -177,6 +177,19 @@ mod tests {
         ] {
             let error = Reference::parse(text).unwrap_err().to_string();
             assert!(error.contains("write r:7"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn references_become_spans() {
+        for (text, skip, last) in [
+            ("r:7", 0, Last::One),
+            ("[r:7@512]", 512, Last::One),
+            ("r:7-", 0, Last::End),
+            ("7@3-12", 3, Last::At(ChunkId(12))),
+        ] {
+            let span = Reference::parse(text).unwrap().span();
+            assert_eq!(span, Span { first: ChunkId(7), skip, last }, "{text}");
         }
     }
 

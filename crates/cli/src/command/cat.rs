@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::{anyhow, bail};
-use quietcontext_store::{ChunkId, ChunkRange, DocumentInfo, Last, Location, Span, Store};
+use quietcontext_store::{ChunkId, ChunkRange, DocumentInfo, Location, Store};
 use quietcontext_tools::Reference;
 
 use crate::{
@@ -43,7 +43,7 @@ fn find(store: &Store, what: &str) -> anyhow::Result<Part> {
         Ok(reference) => reference,
         Err(error) => return labelled(store, what)?.ok_or_else(|| anyhow!("{error}")),
     };
-    match store.locate(&span(&reference))? {
+    match store.locate(&reference.span())? {
         Location::Live { document, first, skip, last } => {
             Ok(Part { document: *document, chunks: Some((first, skip, last)) })
         }
@@ -65,16 +65,6 @@ fn labelled(store: &Store, label: &str) -> anyhow::Result<Option<Part>> {
         let chunks = document.range.map(|range| (range.first, 0, range.last));
         Part { document, chunks }
     }))
-}
-
-/// What the store is asked for.
-fn span(reference: &Reference) -> Span {
-    let text = reference.to_string();
-    let last = match text.split_once('-') {
-        None => Last::One,
-        Some((_, end)) => end.parse().map_or(Last::End, |number| Last::At(ChunkId(number))),
-    };
-    Span { first: ChunkId(reference.first), skip: reference.skip, last }
 }
 
 fn write_raw(store: &Store, part: &Part, out: &mut impl Write) -> anyhow::Result<()> {
@@ -102,22 +92,4 @@ fn write_text(store: &Store, part: &Part, out: &mut impl Write) -> anyhow::Resul
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn references_become_spans() {
-        for (text, skip, last) in [
-            ("r:7", 0, Last::One),
-            ("[r:7@512]", 512, Last::One),
-            ("r:7-", 0, Last::End),
-            ("7@3-12", 3, Last::At(ChunkId(12))),
-        ] {
-            let wanted = Span { first: ChunkId(7), skip, last };
-            assert_eq!(span(&Reference::parse(text).unwrap()), wanted, "{text}");
-        }
-    }
 }

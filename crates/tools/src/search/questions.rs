@@ -8,12 +8,12 @@ use quietcontext_store::{
 
 use crate::answer::Draft;
 use crate::args::search::QueryArgs;
-use crate::budget::{ByteBudget, cut_at_line};
+use crate::budget::{ByteBudget, cut, cut_at_line};
 use crate::call::Answer;
 use crate::error::ToolError;
 use crate::freshness::{self, Freshness};
 use crate::limits;
-use crate::render::{one_line, place};
+use crate::render::{self, one_line, place};
 use crate::toolbox::Context;
 
 /// The answer to one query, not yet fitted into the room there is.
@@ -65,14 +65,21 @@ pub(crate) struct Results {
 
 /// Searches; where a file behind a hit has changed, it is indexed again and the search repeated.
 pub(crate) fn fresh(context: &Context, query: &Query<'_>) -> Result<Results, ToolError> {
-    let find = || context.root.store.search(query).map_err(could_not_search);
+    let searched = Query { text: cut(query.text, limits::QUERY_BYTES), ..*query };
+    let find = || context.root.store.search(&searched).map_err(could_not_search);
     let mut found: Found = find()?;
     if freshness::refresh(context, &found.hits) {
         found = find()?;
     }
     let check = |hit: Hit| Checked { freshness: freshness::of(context, &hit), hit };
     let checked = found.hits.into_iter().map(check).collect();
-    Ok(Results { checked, verdict: found.verdict, incomplete: found.incomplete })
+    let beyond = (searched.text.len() < query.text.len())
+        .then(|| format!("the query beyond {} bytes", render::grouped(limits::QUERY_BYTES as u64)));
+    let incomplete = match (found.incomplete, beyond) {
+        (Some(one), Some(other)) => Some(format!("{one}; {other}")),
+        (one, other) => one.or(other),
+    };
+    Ok(Results { checked, verdict: found.verdict, incomplete })
 }
 
 fn could_not_search(error: StoreError) -> ToolError {
