@@ -12,10 +12,14 @@ use crate::Result;
 use crate::core::Core;
 use crate::label;
 use crate::pending;
+use crate::retention::used_bytes;
 use crate::row::DocumentRow;
 
 /// Left between two transactions: time for another process to get its turn.
 const GAP: Duration = Duration::from_millis(2);
+
+/// A larger store is not looked through unasked: that would take more than a moment.
+const CHECKED_BYTES: u64 = 64 << 20;
 
 /// Whether the thread runs, and whether it should.
 #[derive(Debug, Default)]
@@ -78,6 +82,7 @@ impl Core {
     }
 
     fn work_all(&self) -> Result<()> {
+        self.check_once()?;
         self.adopt()?;
         while self.work_once()? {
             if self.background.stop.load(Ordering::Relaxed) {
@@ -89,6 +94,23 @@ impl Core {
             thread::sleep(GAP);
         }
         self.tidy()
+    }
+
+    /// After an end that may not have been clean, a small store is looked through once.
+    fn check_once(&self) -> Result<()> {
+        let Some(seat) = self.pool.unclean() else { return Ok(()) };
+        let sound = self.pool.read(|connection| {
+            if used_bytes(connection)? > CHECKED_BYTES {
+                return Ok(true);
+            }
+            let answer: String =
+                connection.query_row("PRAGMA quick_check(1)", (), |row| row.get(0))?;
+            Ok(answer == "ok")
+        })?;
+        if !sound {
+            self.pool.set_aside(seat)?;
+        }
+        Ok(())
     }
 
     /// One transaction's worth; `false` when nothing is left.

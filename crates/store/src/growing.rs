@@ -10,8 +10,6 @@ use rusqlite::Transaction;
 
 use crate::Result;
 use crate::background;
-use crate::block::{Packed, Packer, Piece};
-use crate::chunk;
 use crate::core::Core;
 use crate::document::{NewDocument, Origin, Receipt, View};
 use crate::error::StoreError;
@@ -19,14 +17,13 @@ use crate::ids::{ChunkId, ChunkRange, DocumentId};
 use crate::label;
 use crate::lines::Lines;
 use crate::number::{self, SPAN};
-use crate::prepare::{self, Identity, packing};
+use crate::prepare::{self, Identity};
 use crate::read::LOST;
 use crate::row::{self, DocumentRow, State};
+use crate::tail::Tail;
 use crate::window::{Window, Windows};
 use crate::write::{self, Numbers};
 
-/// An open chunk of this size is closed when more text comes.
-const CLOSE_BYTES: usize = 1_200;
 /// A part of captured bytes of this size is closed.
 const PART_BYTES: usize = 32 * 1_024;
 
@@ -35,25 +32,20 @@ const PART_BYTES: usize = 32 * 1_024;
 pub struct Growing {
     core: Arc<Core>,
     origin: Origin,
-    name: Option<String>,
-    kind: chunk::ContentKind,
-    context: chunk::Context,
     numbers: Numbers,
     receipt: Receipt,
     /// From the first bytes on.
     windows: Option<Windows>,
     identity: Identity,
     lines: Lines,
-    packer: Packer,
-    /// The chunks of the block that is not full yet; the last one is the open chunk.
-    tail: Vec<(String, String)>,
-    /// Where that block begins: chunks, bytes and lines before it.
-    begins: (u64, u64, u64),
+    tail: Tail,
     /// Closed chunks that were declared to need full-text rows.
     declared: u64,
     /// The part of captured bytes that is not full yet, and its number.
     part: (u64, Vec<u8>),
     ended: bool,
+    /// Something could not be written: what followed it would not join what is stored.
+    failed: bool,
 }
 
 impl Growing {
@@ -61,7 +53,7 @@ impl Growing {
     pub(crate) fn begin(core: &Arc<Core>, new: &NewDocument<'_>) -> Result<Self> {
         let kind = prepare::kind(new, View::default(), "");
         let lease = core.lease()?;
-        let packer = Packer::new().map_err(packing)?;
+        let tail = Tail::new(kind, new.name.or(new.path).map(str::to_owned))?;
         let receipt = core.write(|transaction| {
             let numbers = write::insert_open(transaction, kind, State::Growing, lease)?;
             let label = label::name(transaction, new.label)?;
@@ -73,9 +65,6 @@ impl Growing {
         Ok(Growing {
             core: Arc::clone(core),
             origin: new.origin,
-            name: new.name.or(new.path).map(str::to_owned),
-            kind,
-            context: chunk::Context::default(),
             numbers,
             receipt: Receipt {
                 document: DocumentId(numbers.document),
@@ -90,12 +79,11 @@ impl Growing {
             windows: None,
             identity: Identity::new(kind, prepare::returns(new.origin)),
             lines: Lines::default(),
-            packer,
-            tail: Vec::new(),
-            begins: (0, 0, 1),
+            tail,
             declared: 0,
             part: (0, Vec::new()),
             ended: false,
+            failed: false,
         })
     }
 
@@ -111,6 +99,8 @@ impl Growing {
     }
 
     /// Stores more bytes. What the last line end closes is readable when this returns.
+    ///
+    /// Once this failed it fails for good; what was stored before stays readable.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -142,17 +132,21 @@ impl Growing {
             return Ok(());
         }
         self.lines.see(&window.text, None);
-        self.cut(&window.text);
-        let (blocks, open) = self.pack()?;
+        self.tail.cut(&window.text);
+        let (blocks, open) = self.tail.pack()?;
         self.part.1.extend_from_slice(&window.raw);
-        let chunks = self.begins.0 + self.tail.len() as u64;
+        let chunks = self.tail.count();
         if chunks > SPAN {
             return Err(StoreError::TooLarge { limit: SPAN });
         }
         let last = matches!(step, Step::Last(_));
-        let closed = if last || self.tail.is_empty() { chunks } else { chunks - 1 };
+        let closed = if last { chunks } else { self.tail.closed() };
         self.update_receipt(chunks);
         let part = (self.part.0, prepare::raw_parts(&self.part.1)?);
+        if self.failed {
+            return Err(StoreError::Missing);
+        }
+        self.failed = true;
         self.core.write(|transaction| {
             write::put_blocks(transaction, self.numbers, &blocks, open && !last)?;
             write::put_raw(transaction, self.numbers.document, part.0, &part.1)?;
@@ -167,62 +161,12 @@ impl Growing {
             }
             Ok(())
         })?;
+        self.failed = false;
         self.declared = self.declared.max(closed);
         if self.part.1.len() >= PART_BYTES {
             self.part = (self.part.0 + part.1.len() as u64, Vec::new());
         }
         Ok(())
-    }
-
-    /// Adds text to the chunks of the open block.
-    fn cut(&mut self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        let name = self.name.as_deref();
-        if let Some((_, open)) = self.tail.last()
-            && open.len() < CLOSE_BYTES
-        {
-            let joined = format!("{open}{text}");
-            let mut context = self.context.clone();
-            let sections = chunk::sections_with(self.kind, name, &joined, &mut context);
-            let reaches = sections.first().is_some_and(|section| section.bytes.end >= open.len());
-            if reaches {
-                self.tail.pop();
-                self.extend_tail(sections, &joined);
-                return;
-            }
-        }
-        let sections = chunk::sections_with(self.kind, name, text, &mut self.context);
-        self.extend_tail(sections, text);
-    }
-
-    fn extend_tail(&mut self, sections: Vec<chunk::Section>, text: &str) {
-        for section in sections {
-            let body = text.get(section.bytes).unwrap_or_default().to_owned();
-            self.tail.push((section.title, body));
-        }
-    }
-
-    /// Packs the open block, and full ones before it; answers whether the last one is open.
-    fn pack(&mut self) -> Result<(Vec<Packed>, bool)> {
-        let (ordinal, start, line) = self.begins;
-        self.packer.restart(ordinal, start, line);
-        let mut blocks = Vec::new();
-        let mut kept = 0;
-        for (index, (title, text)) in self.tail.iter().enumerate() {
-            if let Some(block) = self.packer.add(Piece { title, text }).map_err(packing)? {
-                blocks.push(block);
-                kept = index + 1;
-                self.begins =
-                    (self.packer.chunks(), self.packer.next_start(), self.packer.next_line());
-            }
-        }
-        self.tail.drain(..kept);
-        let open = self.packer.close().map_err(packing)?;
-        let is_open = open.is_some();
-        blocks.extend(open);
-        Ok((blocks, is_open))
     }
 
     fn update_receipt(&mut self, chunks: u64) {
@@ -239,7 +183,6 @@ impl Growing {
     }
 
     fn update(&self, transaction: &Transaction<'_>, chunks: u64) -> Result<()> {
-        let tail: u64 = self.tail.iter().map(|(_, text)| text.len() as u64).sum();
         let view = self.receipt.view;
         // While it runs, bytes of a line that has not ended count as not captured yet.
         let raw_from = self.windows.as_ref().map_or(0, Windows::raw_from);
@@ -252,7 +195,7 @@ impl Growing {
                 self.numbers.document as i64,
                 (chunks > 0).then(|| (self.numbers.first + chunks - 1) as i64),
                 self.receipt.bytes as i64,
-                (self.begins.1 + tail) as i64,
+                self.tail.bytes() as i64,
                 self.receipt.lines as i64,
                 view.encoding,
                 row::flags(view),

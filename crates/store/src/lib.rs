@@ -4,6 +4,19 @@
 //! user's file: it gets bytes and file stamps, and hands back references that stay valid as long as
 //! the store does. One [`Store`] belongs to one workspace root; any number of processes may share
 //! its file.
+//!
+//! How it hangs together: `text` makes the view of captured bytes, `chunk` cuts it, `block` packs
+//! the pieces, `write` (whole documents), `stream` (large ones), `steps` (many) and `growing` put
+//! them into the file; `label` leads to them and buries what nothing leads to; `read`, `raw` and
+//! `find` get them out; `search` owns the full-text tables. `pool` and `gate` hold the connections,
+//! `background` does what nobody waits for.
+//!
+//! What always holds (each has its test in `tests/`):
+//! 1. A receipt is given after its commit; a kill at any point takes nothing that was told of.
+//! 2. The chunks of a document, joined, are its view; the raw bytes are the captured ones.
+//! 3. A number leads to the same text for ever, or says what became of it.
+//! 4. No transaction is meant to take more than about 50 ms, and no reader waits for one.
+//! 5. Text without full-text rows is searched all the same.
 
 mod background;
 mod block;
@@ -34,8 +47,10 @@ mod retention;
 mod row;
 mod schema;
 mod search;
+mod steps;
 mod store;
 mod stream;
+mod tail;
 mod text;
 mod window;
 mod write;

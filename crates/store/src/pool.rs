@@ -27,6 +27,8 @@ pub(crate) struct Pool {
     /// The file the newest connection was opened on, and how many there were before it.
     seat: Mutex<Option<Seat>>,
     generation: AtomicU64,
+    /// The file, when its log was not empty as this process first opened it.
+    unclean: Mutex<Option<Seat>>,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -45,6 +47,7 @@ impl Pool {
             notice: Mutex::new(None),
             seat: Mutex::new(None),
             generation: AtomicU64::new(0),
+            unclean: Mutex::new(None),
         }
     }
 
@@ -56,6 +59,11 @@ impl Pool {
     /// Something the user should be told once.
     pub(crate) fn notice(&self) -> Option<String> {
         lock(&self.notice).take()
+    }
+
+    /// The file, if its last user may not have ended cleanly. Told once.
+    pub(crate) fn unclean(&self) -> Option<Seat> {
+        lock(&self.unclean).take()
     }
 
     /// Changes when the file was replaced: what was cached belongs to another one.
@@ -132,9 +140,14 @@ impl Pool {
 
     fn connect(&self) -> Result<Link> {
         let before = gate::seat(&self.path).unwrap_or_default();
+        let log = format!("{}-wal", self.path.display());
+        let log_left = std::fs::metadata(log).is_ok_and(|log| log.len() > 0);
         let link = self.judge(open::connect(&self.path, &self.root), before)?;
         let mut seat = lock(&self.seat);
         if *seat != Some(link.seat) {
+            if seat.is_none() && log_left {
+                *lock(&self.unclean) = Some(link.seat);
+            }
             *seat = Some(link.seat);
             self.generation.fetch_add(1, Ordering::Relaxed);
         }

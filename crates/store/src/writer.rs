@@ -6,11 +6,8 @@
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
-
-use rusqlite::Transaction;
 
 use crate::Result;
 use crate::background;
@@ -18,13 +15,13 @@ use crate::block::Packer;
 use crate::core::Core;
 use crate::document::{FileStamp, Label, NewDocument, Observer, Receipt, Status};
 use crate::error::StoreError;
-use crate::label::{self, Reason};
+use crate::label;
 use crate::number;
 use crate::prepare::{self, Prepared, packing};
-use crate::row::{self, DocumentRow, LabelRow};
-use crate::search;
+use crate::row::{DocumentRow, LabelRow};
+use crate::steps::{Step, write_steps};
 use crate::stream;
-use crate::write::{self, INLINE_BYTES, Numbers, is_long};
+use crate::write::{self, Numbers};
 
 /// Text handed to the writing thread at once.
 const BATCH_BYTES: usize = 1 << 20;
@@ -34,10 +31,6 @@ const BATCH_STEPS: usize = 256;
 const CHUNKS: u64 = 4_096;
 /// Document numbers reserved at once.
 const DOCUMENTS: u64 = 256;
-/// Text whose full-text rows take about half of what a transaction may take.
-const TRANSACTION_BYTES: usize = 512 * 1_024;
-/// Left between two transactions: time for another process to get its turn.
-const GAP: Duration = Duration::from_millis(1);
 
 /// Stores many documents; each transaction takes at most about 50 ms. Receipts given before
 /// [`Writer::finish`] returned are not committed yet and must not be shown to anyone.
@@ -57,8 +50,6 @@ pub struct Writer {
     stored: HashMap<[u8; 32], Receipt>,
     sender: Option<SyncSender<Vec<Step>>>,
     thread: Option<JoinHandle<Result<()>>>,
-    /// A document too large for one transaction was among them.
-    pending: bool,
 }
 
 /// Numbers reserved and not used yet.
@@ -66,24 +57,6 @@ pub struct Writer {
 struct Reserve {
     next: u64,
     end: u64,
-}
-
-#[derive(Debug)]
-enum Step {
-    Put {
-        prepared: Box<Prepared>,
-        numbers: Numbers,
-        label: LabelRow,
-    },
-    /// The bytes are those of a document that is there; they are kept in case it goes meanwhile.
-    Share {
-        document: u64,
-        label: LabelRow,
-        name: Option<String>,
-        bytes: Vec<u8>,
-    },
-    Forget(String),
-    Restamp(String, FileStamp),
 }
 
 impl Writer {
@@ -108,7 +81,6 @@ impl Writer {
             stored: HashMap::new(),
             sender: Some(sender),
             thread: Some(thread),
-            pending: false,
         })
     }
 
@@ -124,7 +96,6 @@ impl Writer {
         if !head.is_whole {
             self.flush()?;
             self.settle()?;
-            self.pending = true;
             let receipt = self.core.add_stream(&new, head.bytes, bytes, observer)?;
             self.labels.insert(receipt.label.clone(), Some(receipt.document.0));
             return Ok(receipt);
@@ -167,7 +138,6 @@ impl Writer {
         let row = label::row_for(&new, label.clone(), numbers.document);
         self.labels.insert(label, Some(numbers.document));
         self.stored.insert(digest, receipt.clone());
-        self.pending |= prepared.text.len() > INLINE_BYTES;
         let bytes = prepared.text.len();
         self.push(Step::Put { prepared, numbers, label: row }, bytes)?;
         Ok(receipt)
@@ -305,87 +275,4 @@ impl Writer {
 
 fn stopped() -> StoreError {
     StoreError::Io { step: "writing", reason: String::from("the writer had failed before") }
-}
-
-/// Writes what comes, in transactions that give others their turn.
-fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<()> {
-    let mut packer = Packer::new().map_err(packing)?;
-    for batch in batches {
-        let mut steps = batch.into_iter().peekable();
-        while steps.peek().is_some() {
-            core.write(|transaction| {
-                let start = Instant::now();
-                let mut written = Vec::new();
-                let mut bytes = 0;
-                while let Some(step) =
-                    steps.next_if(|_| bytes < TRANSACTION_BYTES && !is_long(start))
-                {
-                    let put = write_step(transaction, step, &mut packer)?;
-                    bytes += put.as_ref().map_or(0, |put| put.prepared.text.len());
-                    written.extend(put);
-                }
-                // All rows in one call: what it knows about words serves all of them.
-                let rows: Vec<_> = written
-                    .iter()
-                    .filter(|put| put.prepared.is_small())
-                    .flat_map(|put| write::rows(&put.prepared, put.first, &put.path))
-                    .collect();
-                Ok(search::index(transaction, &rows)?)
-            })?;
-            if steps.peek().is_some() || core.pool.wanted() {
-                thread::sleep(GAP);
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A document whose full-text rows are still to be written.
-struct Put {
-    prepared: Box<Prepared>,
-    first: u64,
-    path: String,
-}
-
-fn write_step(
-    transaction: &Transaction<'_>,
-    step: Step,
-    packer: &mut Packer,
-) -> Result<Option<Put>> {
-    match step {
-        Step::Put { prepared, numbers, label } => {
-            write::put(transaction, &prepared, numbers)?;
-            label::attach(transaction, &label)?;
-            let path = label.path.unwrap_or(label.label);
-            return Ok(Some(Put { prepared, first: numbers.first, path }));
-        }
-        Step::Share { document, label, name, bytes } => {
-            let there = DocumentRow::by_id(transaction, document)?;
-            if there.is_some_and(|row| row.state.is_visible()) {
-                label::attach(transaction, &label)?;
-                return Ok(None);
-            }
-            // It went in the meantime: stored anew.
-            let mut new = NewDocument::new(Label::Fixed(&label.label), label.origin);
-            new.name = name.as_deref();
-            new.path = label.path.as_deref();
-            let viewed = prepare::look(&new, &bytes, None);
-            let prepared = Box::new(Prepared::new(&new, viewed, packer)?);
-            let numbers = write::reserve(transaction, prepared.chunks())?;
-            write::put(transaction, &prepared, numbers)?;
-            let label = LabelRow { document: numbers.document, ..label };
-            label::attach(transaction, &label)?;
-            let path = label.path.unwrap_or(label.label);
-            return Ok(Some(Put { prepared, first: numbers.first, path }));
-        }
-        Step::Forget(label) => {
-            label::detach(transaction, &label, Reason::Gone)?;
-        }
-        Step::Restamp(label, stamp) => {
-            transaction
-                .prepare_cached("UPDATE labels SET stamp = ?2 WHERE label = ?1")?
-                .execute((label, row::stamp_bytes(&stamp)))?;
-        }
-    }
-    Ok(None)
 }

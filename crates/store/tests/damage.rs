@@ -99,6 +99,45 @@ fn a_process_that_had_the_damaged_file_open_goes_on_with_the_new_one() {
 }
 
 #[test]
+fn damage_after_an_unclean_end_is_found_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    for n in 0..40 {
+        content(&store, &n.to_string(), format!("text {n}\n").repeat(2_000).as_bytes());
+    }
+    // What a kill leaves behind: the file, and a log that was not moved into it.
+    let other = folder.path().join("left");
+    fs::create_dir(&other).unwrap();
+    let name = store.path().file_name().unwrap().to_str().unwrap().to_owned();
+    for name in [name.clone(), format!("{name}-wal")] {
+        fs::copy(store.path().with_file_name(&name), other.join(&name)).unwrap();
+    }
+    let connection = rusqlite::Connection::open(other.join(&name)).unwrap();
+    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); VACUUM").unwrap();
+    let pages: i64 = connection.query_row("PRAGMA page_count", (), |row| row.get(0)).unwrap();
+    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let file = fs::OpenOptions::new().write(true).open(other.join(&name)).unwrap();
+    for page in 20..pages as u64 {
+        file.write_all_at(&[0xa5; 64], page * 4_096).unwrap();
+    }
+    // The connection is still open: its log is there when the store is opened.
+    connection.execute_batch("PRAGMA user_version = 1").unwrap();
+
+    let root = folder.path().to_owned();
+    let store =
+        Store::new(StoreOptions { directory: other, root, retention: Retention::default() });
+    let mut notice = None;
+    common::wait("the damage is noticed", || {
+        drop(content_or_error(&store));
+        notice = store.notice();
+        notice.is_some()
+    });
+    assert!(notice.unwrap().contains("damaged-"));
+    content(&store, "new", b"new\n");
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
 fn a_store_of_a_newer_version_is_refused_untouched() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(folder.path());

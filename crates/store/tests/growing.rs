@@ -6,7 +6,7 @@ mod common;
 use common::{raw, run, store_in, view};
 use proptest::prelude::*;
 use quietcontext_store::{
-    ChunkId, Label, Last, Location, NewDocument, Origin, Query, Scope, Span, Store,
+    ChunkId, Label, Last, Location, NewDocument, Origin, Purge, Query, Scope, Span, Store,
 };
 
 fn job<'a>() -> NewDocument<'a> {
@@ -74,6 +74,22 @@ fn a_job_is_found_by_its_words_while_it_runs() {
     growing.finish("exit 0").unwrap();
     assert_eq!(search("marmoset").len(), 1);
     assert!(search("wolverine").is_empty());
+}
+
+#[test]
+fn what_was_purged_does_not_grow_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let mut growing = store.begin(job()).unwrap();
+    growing.append(b"secret\n").unwrap();
+    store.purge(Purge::All).unwrap();
+    assert!(growing.append(b"more\n").is_err());
+    assert!(growing.append(b"and more\n").is_err());
+    let span = Span { first: growing.first(), skip: 0, last: Last::One };
+    drop(growing);
+    assert!(matches!(store.locate(&span).unwrap(), Location::Gone));
+    assert!(store.sources().unwrap().is_empty());
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod clean;
 mod decode;
 mod detect;
+mod plain;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +30,7 @@ pub fn clean(bytes: &[u8]) -> (Cow<'_, str>, View) {
 pub(crate) fn view(bytes: &[u8], returns: Returns) -> (Cow<'_, str>, View) {
     if let Ok(text) = std::str::from_utf8(bytes)
         && !bytes.starts_with(b"\xef\xbb\xbf")
-        && clean::plain_run(bytes, returns) == bytes.len()
+        && plain::plain_run(bytes, returns) == bytes.len()
     {
         return (Cow::Borrowed(text), View::default());
     }

@@ -1,0 +1,124 @@
+//! What a writer of many documents has to do, and the thread that does it.
+
+use std::sync::mpsc::Receiver;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::Transaction;
+
+use crate::Result;
+use crate::block::Packer;
+use crate::core::Core;
+use crate::document::{FileStamp, Label, NewDocument};
+use crate::label::{self, Reason};
+use crate::prepare::{self, Prepared, packing};
+use crate::row::{self, DocumentRow, LabelRow};
+use crate::search;
+use crate::write::{self, Numbers, is_long};
+
+/// Text whose full-text rows take about half of what a transaction may take.
+const TRANSACTION_BYTES: usize = 512 * 1_024;
+/// Left between two transactions: time for another process to get its turn.
+const GAP: Duration = Duration::from_millis(1);
+
+/// One thing to do, in the order it was asked for.
+#[derive(Debug)]
+pub(crate) enum Step {
+    Put {
+        prepared: Box<Prepared>,
+        numbers: Numbers,
+        label: LabelRow,
+    },
+    /// The bytes are those of a document that is there; they are kept in case it goes meanwhile.
+    Share {
+        document: u64,
+        label: LabelRow,
+        name: Option<String>,
+        bytes: Vec<u8>,
+    },
+    Forget(String),
+    Restamp(String, FileStamp),
+}
+
+/// Writes what comes, in transactions that give others their turn.
+pub(crate) fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<()> {
+    let mut packer = Packer::new().map_err(packing)?;
+    for batch in batches {
+        let mut steps = batch.into_iter().peekable();
+        while steps.peek().is_some() {
+            core.write(|transaction| {
+                let start = Instant::now();
+                let mut written = Vec::new();
+                let mut bytes = 0;
+                while let Some(step) =
+                    steps.next_if(|_| bytes < TRANSACTION_BYTES && !is_long(start))
+                {
+                    let put = write_step(transaction, step, &mut packer)?;
+                    bytes += put.as_ref().map_or(0, |put| put.prepared.text.len());
+                    written.extend(put);
+                }
+                // All rows in one call: what it knows about words serves all of them.
+                let rows: Vec<_> = written
+                    .iter()
+                    .filter(|put| put.prepared.is_small())
+                    .flat_map(|put| write::rows(&put.prepared, put.first, &put.path))
+                    .collect();
+                Ok(search::index(transaction, &rows)?)
+            })?;
+            if steps.peek().is_some() || core.pool.wanted() {
+                thread::sleep(GAP);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A document whose full-text rows are still to be written.
+struct Put {
+    prepared: Box<Prepared>,
+    first: u64,
+    path: String,
+}
+
+fn write_step(
+    transaction: &Transaction<'_>,
+    step: Step,
+    packer: &mut Packer,
+) -> Result<Option<Put>> {
+    match step {
+        Step::Put { prepared, numbers, label } => {
+            write::put(transaction, &prepared, numbers)?;
+            label::attach(transaction, &label)?;
+            let path = label.path.unwrap_or(label.label);
+            return Ok(Some(Put { prepared, first: numbers.first, path }));
+        }
+        Step::Share { document, label, name, bytes } => {
+            let there = DocumentRow::by_id(transaction, document)?;
+            if there.is_some_and(|row| row.state.is_visible()) {
+                label::attach(transaction, &label)?;
+                return Ok(None);
+            }
+            // It went in the meantime: stored anew.
+            let mut new = NewDocument::new(Label::Fixed(&label.label), label.origin);
+            new.name = name.as_deref();
+            new.path = label.path.as_deref();
+            let viewed = prepare::look(&new, &bytes, None);
+            let prepared = Box::new(Prepared::new(&new, viewed, packer)?);
+            let numbers = write::reserve(transaction, prepared.chunks())?;
+            write::put(transaction, &prepared, numbers)?;
+            let label = LabelRow { document: numbers.document, ..label };
+            label::attach(transaction, &label)?;
+            let path = label.path.unwrap_or(label.label);
+            return Ok(Some(Put { prepared, first: numbers.first, path }));
+        }
+        Step::Forget(label) => {
+            label::detach(transaction, &label, Reason::Gone)?;
+        }
+        Step::Restamp(label, stamp) => {
+            transaction
+                .prepare_cached("UPDATE labels SET stamp = ?2 WHERE label = ?1")?
+                .execute((label, row::stamp_bytes(&stamp)))?;
+        }
+    }
+    Ok(None)
+}
