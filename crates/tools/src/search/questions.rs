@@ -224,7 +224,7 @@ pub(crate) fn stored_list(
     let document = NewDocument::new(Label::Numbered { family }, Origin::Run);
     let line = match context.root.store.add(document, &mut list.as_bytes(), None) {
         Ok(receipt) => {
-            let range = receipt.range.map(crate::render::range).unwrap_or_default();
+            let range = receipt.range.map(render::range).unwrap_or_default();
             format!("[{totals} · all lines as {} · {range}]", receipt.label)
         }
         Err(error) => {
