@@ -63,7 +63,7 @@ fn index(store: &Store, folder: &Path) {
         writer.add(document, &mut text.as_slice(), None).unwrap();
     }
     writer.finish().unwrap();
-    while !store.finish_pending(Instant::now() + Duration::from_secs(60)).unwrap() {}
+    while !store.finish_pending(Instant::now() + Duration::from_mins(1)).unwrap() {}
     let seconds = start.elapsed().as_secs_f64();
     println!("{} files, {:.1} MB in {seconds:.1} s", paths.len(), bytes as f64 / 1e6);
 }

@@ -18,9 +18,9 @@ use super::statistics::Statistics;
 use super::tokens::{Run, Splitter, pairs, runs};
 
 /// Chunks read because of the terms they hold.
-const BEST_BY_SCORE: usize = 80;
+const BEST_BY_SCORE: usize = 60;
 /// Chunks read because they hold the most of what was asked.
-const BEST_BY_COVERAGE: usize = 30;
+const BEST_BY_COVERAGE: usize = 20;
 /// Chunks read because they hold the query, or a quoted part of it, word by word.
 const BY_PHRASE: usize = 30;
 /// Places up to which a list is read with columns and repetitions.

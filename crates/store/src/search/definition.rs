@@ -1,8 +1,9 @@
 //! Notices definitions of what a query names: a keyword and then the name, in many languages; in
 //! data, a key that identifies its object and then the value.
 
+use super::fold::fold;
 use super::query::{Request, TermKind};
-use super::tokens::{fold, parts};
+use super::tokens::parts;
 
 /// Words that stand before the name of what is defined.
 fn is_keyword(word: &str) -> bool {

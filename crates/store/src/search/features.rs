@@ -1,15 +1,17 @@
 //! Reads a candidate once and notes everything the score depends on.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use memchr::memmem;
 
 use super::definition::{Definitions, Fit};
-use super::expand::FastBuild;
+use super::fold::{fold, fold_into};
+use super::forms::Forms;
+use super::passage::Passage;
 use super::porter::stem;
-use super::query::{Alternative, Request, Term, TermKind, is_stop};
-use super::tokens::{Run, Splitter, fold, fold_into, is_cjk, is_plain, pairs, parts, runs};
+use super::query::{Request, Term, TermKind};
+use super::stop::is_stop;
+use super::tokens::{Run, Splitter, is_cjk, is_plain, pairs, parts, runs};
 
 /// What was seen of one term.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,10 +65,8 @@ pub(super) struct Features {
 /// Reads chunks for one request.
 pub(super) struct Reader<'q> {
     request: &'q Request,
-    forms: HashMap<&'q str, Vec<(usize, f64)>, FastBuild>,
-    beginnings: Box<[bool]>,
+    forms: Forms<'q>,
     finders: Vec<memmem::Finder<'q>>,
-    hints: Vec<memmem::Finder<'q>>,
     exact: Vec<memmem::Finder<'q>>,
     whole: Option<Passage<'q>>,
     phrases: Vec<Passage<'q>>,
@@ -84,26 +84,13 @@ pub(super) struct Reader<'q> {
 
 impl<'q> Reader<'q> {
     pub(super) fn new(request: &'q Request, average_bytes: f64) -> Self {
-        let mut forms: HashMap<&str, Vec<(usize, f64)>, FastBuild> = HashMap::default();
-        let mut beginnings = vec![false; 65_536].into_boxed_slice();
-        for (at, term) in request.terms.iter().enumerate() {
-            for form in &term.forms {
-                forms.entry(&form.stem).or_default().push((at, form.weight));
-                match beginning(&form.stem) {
-                    (first, Some(second)) => beginnings[first << 8 | second] = true,
-                    (first, None) => beginnings[first << 8..(first + 1) << 8].fill(true),
-                }
-            }
-        }
         let whole = &request.whole;
         let telling = whole.len() >= 4
             && (whole.contains(' ') || whole.chars().any(is_cjk) || !request.exact.is_empty());
         Reader {
             request,
-            forms,
-            beginnings,
+            forms: Forms::new(request),
             finders: request.terms.iter().map(|term| memmem::Finder::new(&term.text)).collect(),
-            hints: request.asked().flat_map(|term| &term.forms).map(hint).collect(),
             exact: request.exact.iter().map(memmem::Finder::new).collect(),
             whole: telling.then(|| Passage::new(whole)),
             phrases: request.phrases.iter().map(|text| Passage::new(text)).collect(),
@@ -123,18 +110,16 @@ impl<'q> Reader<'q> {
     /// Calls `each` with every token of a text that is a form of a term: its place, the term, the
     /// weight of the form, and whether it stands there as asked. Answers the number of tokens.
     fn tokens(&mut self, text: &str, each: &mut dyn FnMut(u32, usize, f64, bool)) -> u32 {
-        let Reader {
-            request, forms, beginnings, splitter, stemmed, cjk, definitions, names, ..
-        } = self;
+        let Reader { request, forms, splitter, stemmed, cjk, definitions, names, .. } = self;
         names.clear();
         let mut place = 0;
         let mut meet = |token: &str, is_pair: bool| {
             place += 1;
-            if !begins(beginnings, token) {
+            if !forms.begin_like(token) {
                 return;
             }
             let stem = if is_pair { token } else { stem(token, stemmed) };
-            for (term, weight) in forms.get(stem).into_iter().flatten() {
+            for (term, weight) in forms.of(stem) {
                 let surface = request.terms.get(*term).is_some_and(|term| term.text == token);
                 each(place, *term, *weight, surface);
             }
@@ -146,7 +131,7 @@ impl<'q> Reader<'q> {
                         names.push(start..start + word.len());
                     }
                     // Most words are no part of the query, and a look at two letters shows it.
-                    if is_plain(word) && word.len() < 64 && !begins(beginnings, word) {
+                    if is_plain(word) && word.len() < 64 && !forms.begin_like(word) {
                         meet("", true);
                         continue;
                     }
@@ -163,7 +148,7 @@ impl<'q> Reader<'q> {
     pub(super) fn may_match(&mut self, text: &str) -> bool {
         self.lower.clear();
         fold_into(text, &mut self.lower);
-        self.hints.iter().any(|hint| hint.find(self.lower.as_bytes()).is_some())
+        self.forms.may_be_in(&self.lower)
     }
 
     /// Reads one chunk.
@@ -254,9 +239,8 @@ impl<'q> Reader<'q> {
                 let stem = stem(&part, &mut self.stemmed);
                 let Some((term, weight)) = self
                     .forms
-                    .get(stem)
-                    .into_iter()
-                    .flatten()
+                    .of(stem)
+                    .iter()
                     .find(|(term, _)| self.request.terms.get(*term).is_some_and(Term::counts))
                 else {
                     return 0.0;
@@ -338,64 +322,6 @@ impl<'q> Reader<'q> {
             .filter(|(term, finder)| term.counts() && finder.find(line.as_bytes()).is_some())
             .map(|(term, _)| term.rarity)
             .sum()
-    }
-}
-
-/// What every word of a form begins with: its stem, of which the last letter may be another.
-fn hint(form: &Alternative) -> memmem::Finder<'_> {
-    let stem = form.stem.as_str();
-    let last = stem.char_indices().next_back().map_or(0, |(at, _)| at);
-    memmem::Finder::new(if last > 2 { stem.get(..last).unwrap_or(stem) } else { stem })
-}
-
-/// A text with single blanks that is looked for among blanks of any kind and number.
-struct Passage<'q> {
-    text: &'q str,
-    first: memmem::Finder<'q>,
-}
-
-impl<'q> Passage<'q> {
-    fn new(text: &'q str) -> Self {
-        let first = text.split(' ').next().unwrap_or(text);
-        Passage { text, first: memmem::Finder::new(first) }
-    }
-
-    fn within(&self, text: &str) -> bool {
-        self.first
-            .find_iter(text.as_bytes())
-            .any(|at| text.get(at..).is_some_and(|rest| begins_with(rest, self.text)))
-    }
-}
-
-/// Whether a text begins with another, where one blank stands for any.
-fn begins_with(text: &str, wanted: &str) -> bool {
-    let mut rest = text;
-    for (at, word) in wanted.split(' ').enumerate() {
-        let trimmed = rest.trim_start();
-        if at > 0 && trimmed.len() == rest.len() {
-            return false;
-        }
-        let Some(after) = (if at > 0 { trimmed } else { rest }).strip_prefix(word) else {
-            return false;
-        };
-        rest = after;
-    }
-    true
-}
-
-/// The first two bytes of a token in lower case, as far as stemming leaves them alone: y may
-/// become i.
-fn beginning(token: &str) -> (usize, Option<usize>) {
-    let byte = |at: usize| token.as_bytes().get(at).map(u8::to_ascii_lowercase);
-    let y_as_i = |byte: u8| usize::from(if byte == b'y' { b'i' } else { byte });
-    (usize::from(byte(0).unwrap_or(0)), byte(1).map(y_as_i))
-}
-
-/// Whether some form begins as a token does.
-fn begins(beginnings: &[bool], token: &str) -> bool {
-    match beginning(token) {
-        (first, Some(second)) => beginnings[first << 8 | second],
-        (first, None) => beginnings[first << 8],
     }
 }
 

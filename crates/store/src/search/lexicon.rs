@@ -22,13 +22,38 @@ pub(super) fn is_word(token: &str) -> bool {
     digits <= 3 && token.len() - digits >= 2 && !token.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Writes one call's distinct words, merging lists where a level is full.
-pub(super) fn write(transaction: &Transaction<'_>, mut words: Vec<&str>) -> rusqlite::Result<()> {
-    if words.is_empty() {
+/// What a row of the vocabulary adds to the number of chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// Chunks that have full-text rows.
+    pub(super) chunks: i64,
+    /// Chunks that ever had.
+    pub(super) seen: i64,
+    /// Bytes of their text.
+    pub(super) bytes: i64,
+}
+
+/// The sum of all counts.
+pub(super) fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
+    connection
+        .prepare_cached("SELECT sum(chunks), sum(seen), sum(seen_bytes) FROM word_lists")?
+        .query_row((), |row| {
+            let value = |at| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.unwrap_or(0));
+            Ok(Counts { chunks: value(0)?, seen: value(1)?, bytes: value(2)? })
+        })
+}
+
+/// Writes one call's distinct words and counts, merging lists where a level is full.
+pub(super) fn write(
+    transaction: &Transaction<'_>,
+    mut words: Vec<&str>,
+    counts: Counts,
+) -> rusqlite::Result<()> {
+    if words.is_empty() && counts == Counts::default() {
         return Ok(());
     }
     words.sort_unstable();
-    insert(transaction, 0, &words.join("\n"))?;
+    insert(transaction, 0, &words.join("\n"), counts)?;
     let mut level = 0;
     while merge(transaction, level)? {
         level += 1;
@@ -36,10 +61,18 @@ pub(super) fn write(transaction: &Transaction<'_>, mut words: Vec<&str>) -> rusq
     Ok(())
 }
 
-fn insert(transaction: &Transaction<'_>, level: i64, words: &str) -> rusqlite::Result<()> {
+fn insert(
+    transaction: &Transaction<'_>,
+    level: i64,
+    words: &str,
+    counts: Counts,
+) -> rusqlite::Result<()> {
     transaction
-        .prepare_cached("INSERT INTO word_lists(level, words) VALUES (?1, ?2)")?
-        .execute((level, words))?;
+        .prepare_cached(
+            "INSERT INTO word_lists(level, chunks, seen, seen_bytes, words)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?
+        .execute((level, counts.chunks, counts.seen, counts.bytes, words))?;
     Ok(())
 }
 
@@ -52,14 +85,24 @@ fn merge(transaction: &Transaction<'_>, level: i64) -> rusqlite::Result<bool> {
         return Ok(false);
     }
     let lists = transaction
-        .prepare_cached("SELECT words FROM word_lists WHERE level = ?1")?
-        .query_map([level], |row| row.get::<_, String>(0))?
+        .prepare_cached("SELECT words, chunks, seen, seen_bytes FROM word_lists WHERE level = ?1")?
+        .query_map([level], |row| {
+            let counts = Counts { chunks: row.get(1)?, seen: row.get(2)?, bytes: row.get(3)? };
+            Ok((row.get::<_, String>(0)?, counts))
+        })?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    let mut words: Vec<&str> = lists.iter().flat_map(|list| list.split('\n')).collect();
+    let mut all = Counts::default();
+    let mut words: Vec<&str> = Vec::new();
+    for (list, counts) in &lists {
+        words.extend(list.split('\n').filter(|word| !word.is_empty()));
+        all.chunks += counts.chunks;
+        all.seen += counts.seen;
+        all.bytes += counts.bytes;
+    }
     words.sort_unstable();
     words.dedup();
     transaction.prepare_cached("DELETE FROM word_lists WHERE level = ?1")?.execute([level])?;
-    insert(transaction, level + 1, &words.join("\n"))?;
+    insert(transaction, level + 1, &words.join("\n"), all)?;
     Ok(true)
 }
 
@@ -124,7 +167,9 @@ impl Lexicon {
     fn add<'a>(&mut self, words: impl Iterator<Item = &'a str>) {
         let mut added: Vec<Vec<&[u8]>> = vec![Vec::new(); MAX_BYTES + 1];
         for word in words {
-            if let Some(bucket) = added.get_mut(word.len()) {
+            if let Some(bucket) = added.get_mut(word.len())
+                && !word.is_empty()
+            {
                 bucket.push(word.as_bytes());
             }
         }

@@ -10,7 +10,10 @@ mod candidates;
 mod definition;
 mod expand;
 mod features;
+mod fold;
+mod forms;
 mod lexicon;
+mod passage;
 mod porter;
 mod postings;
 mod query;
@@ -19,6 +22,7 @@ mod rate;
 mod select;
 mod snippet;
 mod statistics;
+mod stop;
 mod tables;
 #[cfg(test)]
 mod tests;

@@ -219,18 +219,19 @@ mod tests {
 
     /// What the engine makes of words, by asking it.
     fn engine_stems(words: &[String]) -> Vec<(String, String)> {
-        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let mut connection = rusqlite::Connection::open_in_memory().unwrap();
         connection
             .execute_batch(
                 "CREATE VIRTUAL TABLE p USING fts5(t, tokenize='porter unicode61');
                  CREATE VIRTUAL TABLE v USING fts5vocab(p, instance);",
             )
             .unwrap();
+        let transaction = connection.transaction().unwrap();
         for (at, word) in words.iter().enumerate() {
-            connection
-                .execute("INSERT INTO p(rowid, t) VALUES (?1, ?2)", (at as i64, word))
-                .unwrap();
+            let sql = "INSERT INTO p(rowid, t) VALUES (?1, ?2)";
+            transaction.prepare_cached(sql).unwrap().execute((at as i64, word)).unwrap();
         }
+        transaction.commit().unwrap();
         let mut statement = connection.prepare("SELECT doc, term FROM v").unwrap();
         let rows = statement
             .query_map((), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
@@ -270,8 +271,7 @@ mod tests {
             .map(|suffix| std::str::from_utf8(suffix).unwrap())
             .chain(["s", "es", "ies", "sses", "ss", "ed", "eed", "ing", "y", "e", "ll", "ement"])
             .collect();
-        for start in ["", "a", "t", "tr", "ay", "yt", "rel", "oper", "hopp", "fil", "abys", "syzyg"]
-        {
+        for start in ["", "a", "tr", "ay", "yt", "oper", "hopp", "syzyg"] {
             for middle in &suffixes {
                 for end in &suffixes {
                     words.push(format!("{start}{middle}"));

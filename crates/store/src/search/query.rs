@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::fold::fold;
 use super::porter::stem_of;
-use super::tokens::{Run, fold, pairs, parts, runs};
+use super::stop::is_stop;
+use super::tokens::{Run, pairs, parts, runs};
 
 /// What a term is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,24 +253,6 @@ fn is_hint(word: &str) -> bool {
     )
 }
 
-pub(super) fn is_stop(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
-}
-
-/// Words that say nothing about a text, sorted.
-const STOP_WORDS: &[&str] = &[
-    "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
-    "been", "being", "both", "but", "by", "can", "cant", "could", "did", "do", "does", "doesnt",
-    "done", "dont", "each", "find", "for", "from", "get", "good", "got", "had", "has", "have",
-    "her", "here", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "let", "like",
-    "make", "many", "may", "me", "more", "most", "much", "my", "need", "new", "no", "not", "now",
-    "of", "old", "on", "one", "only", "or", "other", "our", "out", "over", "please", "same", "say",
-    "see", "she", "should", "show", "so", "some", "still", "such", "take", "than", "that", "the",
-    "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too",
-    "up", "us", "use", "used", "using", "very", "want", "was", "way", "we", "were", "what", "when",
-    "where", "which", "while", "who", "why", "will", "with", "would", "year", "you", "your",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,11 +263,6 @@ mod tests {
 
     fn texts(text: &str) -> Vec<String> {
         terms(text).into_iter().map(|(text, _)| text).collect()
-    }
-
-    #[test]
-    fn stop_words_are_sorted() {
-        assert!(STOP_WORDS.windows(2).all(|pair| pair[0] < pair[1]));
     }
 
     #[test]

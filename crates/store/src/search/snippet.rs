@@ -1,7 +1,7 @@
 //! Cuts the preview of a hit: whole lines around those with the most of what was asked.
 
 use super::features::Reader;
-use super::tokens::fold;
+use super::fold::fold;
 
 /// The most characters of a preview.
 const MAX_CHARACTERS: usize = 600;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension as _};
 
-use super::lexicon::Memory;
+use super::lexicon::{Memory, counts};
 use super::porter::stem_of;
 use super::query::{Alternative, Request, TermKind};
 use super::typo::repairs;
@@ -45,15 +45,12 @@ impl<'a> Statistics<'a> {
         connection: &'a Connection,
         pending: &[ChunkRange],
     ) -> rusqlite::Result<Self> {
-        let state = connection
-            .prepare_cached("SELECT chunks, seen, seen_bytes FROM word_state")?
-            .query_row((), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-            .optional()?;
-        let (chunks, seen, bytes): (i64, i64, i64) = state.unwrap_or_default();
+        let counts = counts(connection)?;
+        let (seen, bytes) = (counts.seen, counts.bytes);
         Ok(Statistics {
             connection,
             known: HashMap::new(),
-            chunks: (chunks.max(1) as u64) + pending.iter().map(size).sum::<u64>(),
+            chunks: (counts.chunks.max(1) as u64) + pending.iter().map(size).sum::<u64>(),
             average_bytes: if seen > 0 { bytes as f64 / seen as f64 } else { 1_000.0 },
         })
     }

@@ -152,7 +152,7 @@ fn identical_text_is_one_hit_with_all_its_labels() {
 
 /// A function of forty lines, in some version of its file.
 fn api(version: usize) -> String {
-    let body: String = (0..36).map(|n| format!("\tstep{n} := load({n})\n")).collect();
+    let body = (0..36).map(|n| format!("\tstep{n} := load({n})\n")).collect::<Vec<_>>().concat();
     format!(
         "package core\n\n// version {version}\nfunc GetPlanSoc(id int) int {{\n{body}\treturn {version}\n}}\n"
     )
@@ -168,8 +168,10 @@ fn copies_do_not_crowd_out_the_file_or_fresh_output() {
     let sources = shelf.sources("GetPlanSoc");
     assert!(sources.iter().take(2).any(|source| source == "core/api.go"), "{sources:?}");
 
-    let noise: String =
-        (0..150).map(|n| format!("request {n} took {} ms, all is well\n", n * 7)).collect();
+    let noise = (0..150)
+        .map(|n| format!("request {n} took {} ms, all is well\n", n * 7))
+        .collect::<Vec<_>>()
+        .concat();
     let log = format!("calling GetPlanSoc\n{noise}GetPlanSoc returned 7\n{noise}GetPlanSoc done\n");
     let document = NewDocument::new(Label::Numbered { family: "execute" }, Origin::Run);
     let label = shelf.store.add(document, &mut log.as_bytes(), None).unwrap().label;

@@ -50,7 +50,8 @@ fn kinds_are_told_apart() {
 
 #[test]
 fn text_just_stored_is_found_whether_it_is_indexed_or_not() {
-    let filler: String = (0..60_000).map(|n| format!("line {n} of a long report\n")).collect();
+    let filler =
+        (0..60_000).map(|n| format!("line {n} of a long report\n")).collect::<Vec<_>>().concat();
     let shelf = Shelf::new();
     shelf.add("report.txt", &format!("{filler}the turbine exploded at noon\n{filler}"));
     let hits = shelf.find("turbine exploded").hits;

@@ -1,0 +1,66 @@
+//! The forms a request looks for, by stem, with a quick no for all other words.
+
+use std::collections::HashMap;
+
+use memchr::memmem;
+
+use super::expand::FastBuild;
+use super::query::{Alternative, Request};
+
+/// The terms of a request by the stems of their forms.
+pub(super) struct Forms<'q> {
+    stems: HashMap<&'q str, Vec<(usize, f64)>, FastBuild>,
+    beginnings: Box<[bool]>,
+    hints: Vec<memmem::Finder<'q>>,
+}
+
+impl<'q> Forms<'q> {
+    pub(super) fn new(request: &'q Request) -> Self {
+        let mut stems: HashMap<&str, Vec<(usize, f64)>, FastBuild> = HashMap::default();
+        let mut beginnings = vec![false; 65_536].into_boxed_slice();
+        for (at, term) in request.terms.iter().enumerate() {
+            for form in &term.forms {
+                stems.entry(&form.stem).or_default().push((at, form.weight));
+                match beginning(&form.stem) {
+                    (first, Some(second)) => beginnings[first << 8 | second] = true,
+                    (first, None) => beginnings[first << 8..(first + 1) << 8].fill(true),
+                }
+            }
+        }
+        let hints = request.asked().flat_map(|term| &term.forms).map(hint).collect();
+        Forms { stems, beginnings, hints }
+    }
+
+    /// The terms, by their place in the request, of which a stem is a form, with its weight.
+    pub(super) fn of(&self, stem: &str) -> &[(usize, f64)] {
+        self.stems.get(stem).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether some form begins as a word does.
+    pub(super) fn begin_like(&self, word: &str) -> bool {
+        match beginning(word) {
+            (first, Some(second)) => self.beginnings[first << 8 | second],
+            (first, None) => self.beginnings[first << 8],
+        }
+    }
+
+    /// Whether a folded text may hold any of them.
+    pub(super) fn may_be_in(&self, folded: &str) -> bool {
+        self.hints.iter().any(|hint| hint.find(folded.as_bytes()).is_some())
+    }
+}
+
+/// What every word of a form begins with: its stem, of which the last letter may be another.
+fn hint(form: &Alternative) -> memmem::Finder<'_> {
+    let stem = form.stem.as_str();
+    let last = stem.char_indices().next_back().map_or(0, |(at, _)| at);
+    memmem::Finder::new(if last > 2 { stem.get(..last).unwrap_or(stem) } else { stem })
+}
+
+/// The first two bytes of a token in lower case, as far as stemming leaves them alone: y may
+/// become i.
+fn beginning(token: &str) -> (usize, Option<usize>) {
+    let byte = |at: usize| token.as_bytes().get(at).map(u8::to_ascii_lowercase);
+    let y_as_i = |byte: u8| usize::from(if byte == b'y' { b'i' } else { byte });
+    (usize::from(byte(0).unwrap_or(0)), byte(1).map(y_as_i))
+}
