@@ -126,8 +126,9 @@ impl Table {
         row.reciprocal += rank.map_or(0.0, |rank| 1.0 / rank as f64);
         row.none += usize::from(found.hits.is_empty());
         self.flagged += usize::from(found.verdict != Verdict::Good);
-        self.bytes += found.hits.iter().take(3).map(|hit| hit.title.len() + 14).sum::<usize>()
-            + bodies.iter().take(3).map(String::len).sum::<usize>();
+        // What a reader takes in: the lines of three hits, and texts up to the first right one.
+        self.bytes += found.hits.iter().take(3).map(|hit| hit.title.len() + 40).sum::<usize>()
+            + bodies.iter().take(rank.unwrap_or(LIMIT)).map(String::len).sum::<usize>();
         if rank == Some(1) {
             self.flagged_right += usize::from(found.verdict != Verdict::Good);
             self.previews += usize::from(right(&found.hits[0].snippet));

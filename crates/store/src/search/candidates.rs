@@ -24,9 +24,9 @@ const BEST_BY_COVERAGE: usize = 20;
 /// Chunks read because they hold the query, or a quoted part of it, word by word.
 const BY_PHRASE: usize = 30;
 /// Places up to which a list is read with columns and repetitions.
-const DETAILED: u64 = 3_000;
+const DETAILED: u64 = 1_500;
 /// Chunk numbers read in one search before terms count as common.
-const BUDGET: u64 = 25_000;
+const BUDGET: u64 = 15_000;
 /// Chunks taken, newest first, for a term that is too common to be read whole.
 const NEWEST_OF_COMMON: usize = 2_000;
 

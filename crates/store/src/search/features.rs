@@ -144,11 +144,13 @@ impl<'q> Reader<'q> {
         place
     }
 
-    /// Whether a text may hold something asked for: a quick look before a thorough one.
-    pub(super) fn may_match(&mut self, text: &str) -> bool {
+    /// The rarity of what a chunk may hold: a quick look before a thorough one.
+    pub(super) fn promise(&mut self, title: &str, body: &str) -> f64 {
         self.lower.clear();
-        fold_into(text, &mut self.lower);
-        self.forms.may_be_in(&self.lower)
+        fold_into(title, &mut self.lower);
+        self.lower.push('\n');
+        fold_into(body, &mut self.lower);
+        self.forms.promise(&self.lower)
     }
 
     /// Reads one chunk.

@@ -11,7 +11,8 @@ use super::query::{Alternative, Request};
 pub(super) struct Forms<'q> {
     stems: HashMap<&'q str, Vec<(usize, f64)>, FastBuild>,
     beginnings: Box<[bool]>,
-    hints: Vec<memmem::Finder<'q>>,
+    /// By term: what its words begin with, and what the term is worth.
+    hints: Vec<(f64, Vec<memmem::Finder<'q>>)>,
 }
 
 impl<'q> Forms<'q> {
@@ -27,8 +28,9 @@ impl<'q> Forms<'q> {
                 }
             }
         }
-        let hints = request.asked().flat_map(|term| &term.forms).map(hint).collect();
-        Forms { stems, beginnings, hints }
+        let hints =
+            request.asked().map(|term| (term.rarity, term.forms.iter().map(hint).collect()));
+        Forms { stems, beginnings, hints: hints.collect() }
     }
 
     /// The terms, by their place in the request, of which a stem is a form, with its weight.
@@ -44,9 +46,11 @@ impl<'q> Forms<'q> {
         }
     }
 
-    /// Whether a folded text may hold any of them.
-    pub(super) fn may_be_in(&self, folded: &str) -> bool {
-        self.hints.iter().any(|hint| hint.find(folded.as_bytes()).is_some())
+    /// The rarity of the terms that a folded text may hold: at least that of those it does hold.
+    pub(super) fn promise(&self, folded: &str) -> f64 {
+        let may_hold = |hint: &memmem::Finder<'_>| hint.find(folded.as_bytes()).is_some();
+        let held = self.hints.iter().filter(|(_, hints)| hints.iter().any(may_hold));
+        held.map(|(rarity, _)| rarity).sum()
     }
 }
 

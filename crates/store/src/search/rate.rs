@@ -1,5 +1,7 @@
 //! Reads candidates, and text that has no full-text rows yet, and gives each a score.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,6 +26,30 @@ pub(super) struct Rated {
     pub(super) score: Score,
     /// Other labels with identical text.
     pub(super) also: Vec<String>,
+}
+
+/// The most promising chunks seen while text is scanned: only what may be among them is read.
+#[derive(Default)]
+struct Promises(BinaryHeap<Reverse<u64>>);
+
+impl Promises {
+    /// Whether a chunk may be among the best.
+    fn admits(&mut self, promise: f64) -> bool {
+        // Promises are not negative: their bits are in their order.
+        let promise = promise.to_bits();
+        let Promises(best) = self;
+        if promise == 0 {
+            return false;
+        }
+        if best.len() >= KEPT {
+            if best.peek().is_some_and(|Reverse(least)| promise <= *least) {
+                return false;
+            }
+            best.pop();
+        }
+        best.push(Reverse(promise));
+        true
+    }
 }
 
 /// Reads chunks until the deadline.
@@ -64,6 +90,7 @@ impl<'a> Rater<'a> {
 
     /// Reads what the index does not know yet, and keeps the best of it.
     pub(super) fn scan(&mut self, pending: &[ChunkRange], limits: &Limits) -> Result<()> {
+        let mut promises = Promises::default();
         for range in pending {
             for id in range.first.0..=range.last.0 {
                 if !limits.contain(id) {
@@ -74,7 +101,7 @@ impl<'a> Rater<'a> {
                     break;
                 }
                 let Some(chunk) = self.texts.chunk(ChunkId(id))? else { continue };
-                if self.reader.may_match(chunk.title()) || self.reader.may_match(chunk.body()) {
+                if promises.admits(self.reader.promise(chunk.title(), chunk.body())) {
                     self.read(ChunkId(id), chunk)?;
                 }
                 if self.rated.len() > 2 * KEPT {
