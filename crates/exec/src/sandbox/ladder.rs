@@ -1,5 +1,5 @@
 //! The ladder: which layers a kernel gives, what remains of the promises, and the one line that
-//! says so. Nothing here tries anything; [`super::probe`] and [`super::canary`] do.
+//! says so. Nothing here tries anything; [`mod@super::probe`] and [`mod@super::canary`] do.
 
 use std::io;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Words of a text and what they are indexed as: identifiers with their parts and joined form,
 //! runs of Chinese, Japanese and Korean as pairs of characters.
 //!
-//! Stored text, queries and the engine meet here: all three see the tokens of [`expand`].
+//! Stored text, queries and the engine meet here: all three see the tokens of `expand`.
 
 use super::fold::{fold_into, is_mark};
 
