@@ -35,12 +35,12 @@ struct Promises(BinaryHeap<Reverse<u64>>);
 impl Promises {
     /// Whether a chunk may be among the best.
     fn admits(&mut self, promise: f64) -> bool {
-        // Promises are not negative: their bits are in their order.
-        let promise = promise.to_bits();
-        let Promises(best) = self;
-        if promise == 0 {
+        if promise <= 0.0 {
             return false;
         }
+        // The bits of positive numbers are in their order.
+        let promise = promise.to_bits();
+        let Promises(best) = self;
         if best.len() >= KEPT {
             if best.peek().is_some_and(|Reverse(least)| promise <= *least) {
                 return false;
