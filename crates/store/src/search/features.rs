@@ -317,13 +317,28 @@ impl<'q> Reader<'q> {
         best
     }
 
-    /// The rarity of asked terms on one folded line.
-    pub(super) fn line_rarity(&self, line: &str) -> f64 {
+    /// What a line is worth showing for, from 0: the share of the query it holds (squared, so that
+    /// one line with all of it beats many with a little), the query or a quoted part word by word, a
+    /// definition of what is asked for.
+    pub(super) fn line_worth(&mut self, line: &str) -> f64 {
+        let lower = fold(line);
         let terms = self.request.terms.iter().zip(&self.finders);
-        terms
-            .filter(|(term, finder)| term.counts() && finder.find(line.as_bytes()).is_some())
+        let held: f64 = terms
+            .filter(|(term, finder)| term.counts() && finder.find(lower.as_bytes()).is_some())
             .map(|(term, _)| term.rarity)
-            .sum()
+            .sum();
+        let asked: f64 = self.request.asked().map(|term| term.rarity).sum();
+        let share = if asked > 0.0 { held / asked } else { 0.0 };
+        let passages = self.whole.iter().chain(&self.phrases);
+        let verbatim = passages.filter(|passage| passage.within(&lower)).count() as f64;
+        self.definitions.start();
+        for (start, run) in runs(line) {
+            if let Run::Word(word) = run {
+                self.definitions.meet(line, start, word);
+            }
+        }
+        let defines = self.definitions.word_found() || self.definitions.fit() > Fit::None;
+        share * share + verbatim + f64::from(u8::from(defines))
     }
 }
 

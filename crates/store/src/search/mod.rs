@@ -72,10 +72,10 @@ pub(crate) fn search(
     let mut rater = Rater::new(texts, &request, statistics.average_bytes, query.deadline);
     rater.read_all(&ids)?;
     rater.scan(&pending, &limits)?;
-    let Rater { reader, rated, left, .. } = rater;
+    let Rater { mut reader, rated, left, .. } = rater;
     let incomplete = (left > 0).then(|| format!("out of time: {left} chunks were not searched"));
     let (chosen, good) = select::select(rated, query.limit);
-    let hits: Vec<Hit> = chosen.into_iter().map(|hit| shown(hit, &reader)).collect();
+    let hits: Vec<Hit> = chosen.into_iter().map(|hit| shown(hit, &mut reader)).collect();
     let verdict = match (hits.is_empty(), good) {
         (true, _) => Verdict::NoMatch,
         (false, true) => Verdict::Good,
@@ -106,7 +106,7 @@ fn limits(texts: &dyn ChunkTexts, query: &Query<'_>) -> Result<Limits> {
     Ok(Limits(Some(ranges)))
 }
 
-fn shown(hit: Rated, reader: &Reader<'_>) -> Hit {
+fn shown(hit: Rated, reader: &mut Reader<'_>) -> Hit {
     let document = &hit.document;
     Hit {
         chunk: hit.id,

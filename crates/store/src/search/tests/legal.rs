@@ -95,8 +95,8 @@ proptest! {
     #[test]
     fn previews_are_pieces_of_the_text(text in "(?s).{0,4000}", query in "[a-z]{1,6} [a-z]{1,6}") {
         let request = Request::parse(&query);
-        let reader = Reader::new(&request, 1_000.0);
-        let preview = snippet(&reader, &text);
+        let mut reader = Reader::new(&request, 1_000.0);
+        let preview = snippet(&mut reader, &text);
         prop_assert!(preview.chars().count() <= 600);
         prop_assert!(text.contains(&preview));
     }
