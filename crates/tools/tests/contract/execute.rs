@@ -121,7 +121,7 @@ fn an_intent_shows_the_best_matches_instead_of_the_digest() {
     let code = "for i in $(seq 1 3000); do echo filler $i; done; echo the quick zebra jumped; for i in $(seq 1 3000); do echo filler $i; done";
     let text = w.run("execute", json!({"language": "shell", "code": code, "intent": "zebra"}));
     assert!(text.contains("the quick zebra jumped") && text.contains("\n[r:"), "{text}");
-    assert!(!text.contains("filler 1\nfiller 2\n"), "{text}");
+    assert!(text.lines().nth(1).is_some_and(|line| line.starts_with("[r:")), "{text}");
 }
 
 /// F-078: all real escapes go, look-alikes stay, and the bytes as they came are kept.
