@@ -3,7 +3,11 @@
 
 def cell(value, base=None):
     if isinstance(value, dict):  # a summary of seconds
-        ratio = "" if base is None else ", %.2f x bare" % (value["median"] / base["median"])
+        ratio = (
+            ""
+            if base is None
+            else ", %.2f x bare, least %.2f" % (value["median"] / base["median"], value["min"] / base["min"])
+        )
         return "%.2f ms (p95 %.2f, min %.2f%s)" % (value["median"] * 1e3, value["p95"] * 1e3, value["min"] * 1e3, ratio)
     if isinstance(value, bool):
         return "yes" if value else "no"
