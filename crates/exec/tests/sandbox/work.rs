@@ -105,7 +105,7 @@ both! {
         let root = lab.path("workspace");
         std::fs::create_dir_all(root.join("src")).unwrap();
         std::fs::write(root.join("Cargo.toml"),
-            "[package]\nname = \"lab\"\nversion = \"0.1.0\"\nedition = \"2024\"\n").unwrap();
+            "[package]\nname = \"lab\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n").unwrap();
         std::fs::write(root.join("src/main.rs"),
             "fn main() { println!(\"built\"); }\n#[test]\nfn holds() { assert_eq!(1 + 1, 2); }\n").unwrap();
         lab.give_away_workspace();
