@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use quietcontext_store::{ChunkId, Observer};
 
 use crate::budget::{clip, cut};
-use crate::render::grouped;
 use crate::salient::{Class, Salience};
 
 /// Longest line of a digest, in bytes.
@@ -110,7 +109,7 @@ impl Gathered {
             let place = chunk(telling.number).map(|id| format!("[r:{id}] ")).unwrap_or_default();
             let line = format!(
                 "{place}L{}: {}",
-                grouped(telling.number).replace(',', ""),
+                telling.number,
                 clip(telling.text.trim_end(), LINE_BYTES)
             );
             let line = if chosen.is_empty() { clip(&line, left.saturating_sub(1)) } else { line };
