@@ -64,9 +64,25 @@ mod tests {
     }
 
     #[test]
-    fn the_own_session_is_found() {
-        let own = rustix::process::getsid(None).unwrap().as_raw_nonzero().get();
-        let pid = rustix::process::getpid().as_raw_nonzero().get();
-        assert_eq!(session_of(pid), Some(own));
+    fn a_session_is_found_by_the_number_of_its_leader() {
+        use std::os::unix::process::CommandExt as _;
+        // A session of its own: the one of this process may be led from outside its namespace,
+        // where it has no number (`getsid` answers 0).
+        let mut command = std::process::Command::new("sleep");
+        command.arg("60");
+        // SAFETY: setsid is async-signal-safe and touches no memory of this process.
+        #[expect(unsafe_code, reason = "a session can only be made in the child itself")]
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::setsid()?;
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let session = session_of(pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(session, Some(pid));
     }
 }
