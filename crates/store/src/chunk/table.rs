@@ -140,6 +140,12 @@ impl ContentKind {
         row(self).map_or(Kind::Prose, |row| row.class)
     }
 
+    /// Whether it is data or configuration: its keys are names somebody may look for.
+    pub(crate) fn is_data(self) -> bool {
+        use CodeLanguage::{Ini, Toml, Yaml};
+        matches!(self, Self::Json | Self::Ndjson | Self::Code(Ini | Toml | Yaml))
+    }
+
     /// The name it is stored under; [`ContentKind::parse`] reads it back.
     pub fn name(self) -> &'static str {
         row(self).map_or("plain", |row| row.name)

@@ -1,5 +1,5 @@
 //! Notices definitions of what a query names: a keyword and then the name, in many languages; in
-//! data, a key that identifies its object and then the value.
+//! data, a key, or one that identifies its object and then the value; in pages, an anchor.
 
 use super::fold::fold;
 use super::query::{Request, TermKind};
@@ -47,6 +47,8 @@ pub(super) enum Fit {
     None,
     /// Its name ends in it.
     Ends,
+    /// An anchor or a key of data has that name: a place to go to, and yet less than a definition.
+    Data,
     /// It is the same in another style: `parse_size` for `parseSize`.
     Style,
     /// It is the very same.
@@ -59,6 +61,8 @@ pub(super) struct Definitions<'q> {
     names: &'q [String],
     typed: &'q [String],
     repaired: Vec<&'q str>,
+    /// The text is data: its keys are names.
+    is_data: bool,
     state: State,
     end: usize,
     word_found: bool,
@@ -80,6 +84,7 @@ impl<'q> Definitions<'q> {
             names: &request.names,
             typed: &request.words,
             repaired: joined.flat_map(|term| &term.forms).map(|form| form.stem.as_str()).collect(),
+            is_data: false,
             state: State::Elsewhere,
             end: 0,
             word_found: false,
@@ -87,8 +92,9 @@ impl<'q> Definitions<'q> {
         }
     }
 
-    /// A new text begins.
-    pub(super) fn start(&mut self) {
+    /// A new text begins; of data or not.
+    pub(super) fn start(&mut self, is_data: bool) {
+        self.is_data = is_data;
         self.state = State::Elsewhere;
         self.end = 0;
         self.word_found = false;
@@ -124,22 +130,31 @@ impl<'q> Definitions<'q> {
                 _ => (false, State::Elsewhere),
             };
             if named {
-                self.defined(word);
+                self.defined(word, Fit::Same);
             }
         }
         if is_keyword(word) {
             self.state = State::AfterKeyword;
         }
         self.end = start + word.len();
+        let after = text.get(self.end..).unwrap_or_default();
         if is_identifying(word)
-            && let Some(value) = text.get(self.end..).and_then(quoted_value)
+            && let Some(value) = quoted_value(after)
         {
-            self.defined(value);
+            self.defined(value, Fit::Same);
+        } else if matches!(word, "id" | "name")
+            && let Some(value) = attribute_value(after)
+            && is_in_tag(text.get(..start).unwrap_or_default())
+        {
+            self.defined(value, Fit::Data);
+        } else if self.is_data && is_key(text.get(..start).unwrap_or_default(), after) {
+            self.defined(word, Fit::Data);
         }
         named
     }
 
-    fn defined(&mut self, name: &str) {
+    /// Something has that name; it fits an identifier no better than `most`.
+    fn defined(&mut self, name: &str, most: Fit) {
         if self.words.is_empty() && self.names.is_empty() {
             return;
         }
@@ -159,7 +174,7 @@ impl<'q> Definitions<'q> {
         } else {
             Fit::None
         };
-        self.fit = self.fit.max(fit);
+        self.fit = self.fit.max(fit.min(most));
     }
 
     fn is_repaired(&self, joined: &str) -> bool {
@@ -173,4 +188,69 @@ fn quoted_value(rest: &str) -> Option<&str> {
     let rest = rest.strip_prefix('"')?.trim_start().strip_prefix(':')?.trim_start();
     let (value, _) = rest.strip_prefix('"')?.split_once('"')?;
     (value.len() <= 80).then_some(value)
+}
+
+/// The short value of an attribute: `="value"`.
+fn attribute_value(rest: &str) -> Option<&str> {
+    let rest = rest.strip_prefix('=')?;
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let (value, _) = rest.get(1..)?.split_once(quote)?;
+    (value.len() <= 80).then_some(value)
+}
+
+/// Whether a tag is open where a text ends.
+fn is_in_tag(before: &str) -> bool {
+    let bytes = before.as_bytes();
+    let near = bytes.get(bytes.len().saturating_sub(200)..).unwrap_or_default();
+    memchr::memrchr2(b'<', b'>', near).and_then(|at| near.get(at)) == Some(&b'<')
+}
+
+/// Whether the word between two texts is a key: first on its line or quoted, and a colon or an
+/// equals sign behind it.
+fn is_key(before: &str, after: &str) -> bool {
+    let quoted = before.ends_with('"') && after.starts_with('"');
+    let after = if quoted { after.get(1..).unwrap_or_default() } else { after };
+    let assigned = after.trim_start_matches([' ', '\t']).starts_with([':', '=']);
+    assigned
+        && (quoted || {
+            let line = before.rsplit('\n').next().unwrap_or_default();
+            line.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'-'))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(query: &str, text: &str, is_data: bool) -> Fit {
+        let request = Request::parse(query);
+        let mut definitions = Definitions::new(&request);
+        definitions.start(is_data);
+        for (start, run) in super::super::tokens::runs(text) {
+            if let super::super::tokens::Run::Word(word) = run {
+                definitions.meet(text, start, word);
+            }
+        }
+        definitions.fit()
+    }
+
+    #[test]
+    fn each_kind_of_definition_has_its_fit() {
+        for (query, text, is_data, expected) in [
+            ("parse_size", "fn parse_size() {}", false, Fit::Same),
+            ("parseSize", "def parse_size():", false, Fit::Style),
+            ("ChildLoggerFactory", "function defaultChildLoggerFactory()", false, Fit::Ends),
+            ("parse_size", "let x = parse_size();", false, Fit::None),
+            ("ERR_NOT_FOUND", "<td><a id=\"err_not_found\">ERR_NOT_FOUND</a>", false, Fit::Data),
+            ("ERR_NOT_FOUND", "<a class='x' name='err_not_found'></a>", false, Fit::Data),
+            ("ERR_NOT_FOUND", "call(id=\"err_not_found\")", false, Fit::None),
+            ("cache_dir", "{\"cache_dir\": \"/var\"}", true, Fit::Data),
+            ("cache_dir", "build:\n  - cache-dir: x\n  cache_dir: /var\n", true, Fit::Data),
+            ("cache_dir", "cache_dir = '/var'", true, Fit::Data),
+            ("cache_dir", "cache_dir = '/var'", false, Fit::None),
+            ("cache_dir", "path: $cache_dir: x", true, Fit::None),
+        ] {
+            assert_eq!(fit(query, text, is_data), expected, "{query} in {text}");
+        }
+    }
 }

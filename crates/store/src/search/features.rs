@@ -52,6 +52,8 @@ pub(super) struct Features {
     pub(super) path_named: bool,
     /// The query is the path or the end of it.
     pub(super) path_is_query: bool,
+    /// It is the first chunk of its document.
+    pub(super) begins_document: bool,
     /// The largest share of the query (by rarity) that is the whole name of something defined.
     pub(super) named: f64,
     /// The share of the query that is the whole of the last heading.
@@ -153,8 +155,8 @@ impl<'q> Reader<'q> {
         self.forms.promise(&self.lower)
     }
 
-    /// Reads one chunk.
-    pub(super) fn read(&mut self, title: &str, path: &str, body: &str) -> Features {
+    /// Reads one chunk; `is_data`: of a document whose keys are names.
+    pub(super) fn read(&mut self, title: &str, path: &str, body: &str, is_data: bool) -> Features {
         let mut terms = vec![SeenTerm::default(); self.request.terms.len()];
         self.tokens(path, &mut |_, term, weight, _| {
             terms[term].in_path = terms[term].in_path.max(weight);
@@ -167,7 +169,7 @@ impl<'q> Reader<'q> {
         let mut places = std::mem::take(&mut self.places);
         places.clear();
         let titled = self.covered(title.rsplit(" > ").next().unwrap_or(title));
-        self.definitions.start();
+        self.definitions.start(is_data);
         let tokens = self.tokens(body, &mut |place, term, weight, surface| {
             let seen = &mut terms[term];
             seen.places += weight;
@@ -209,9 +211,10 @@ impl<'q> Reader<'q> {
                 .exact
                 .iter()
                 .any(|word| word.contains('/') && folded_path.contains(word.as_str())),
+            begins_document: false,
             path_is_query: self.request.path.as_ref().is_some_and(|wanted| {
                 folded_path
-                    .strip_suffix(wanted.as_str())
+                    .strip_suffix(fold(wanted).as_str())
                     .is_some_and(|before| before.is_empty() || before.ends_with('/'))
             }),
             defines_word: self.definitions.word_found(),
@@ -331,7 +334,7 @@ impl<'q> Reader<'q> {
         let share = if asked > 0.0 { held / asked } else { 0.0 };
         let passages = self.whole.iter().chain(&self.phrases);
         let verbatim = passages.filter(|passage| passage.within(&lower)).count() as f64;
-        self.definitions.start();
+        self.definitions.start(false);
         for (start, run) in runs(line) {
             if let Run::Word(word) = run {
                 self.definitions.meet(line, start, word);

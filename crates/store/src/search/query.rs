@@ -69,7 +69,7 @@ pub(super) struct Request {
     pub(super) exact: Vec<String>,
     /// Names a definition of which would be the best answer, joined and folded.
     pub(super) names: Vec<String>,
-    /// The query is a path: folded, without what stands before its first component.
+    /// The query is a path: as typed, without what stands before its first component.
     pub(super) path: Option<String>,
 }
 
@@ -86,13 +86,8 @@ impl Request {
         for word in words.iter().filter(|word| !(hinted && is_hint(&fold(word)))) {
             terms.add(word);
         }
-        let terms = terms.found;
+        let Terms { found: terms, joined: mut names, .. } = terms;
         let plain = terms.iter().all(|term| term.kind == TermKind::Word);
-        let mut names: Vec<String> = terms
-            .iter()
-            .filter(|term| term.kind == TermKind::Joined)
-            .map(|term| term.text.clone())
-            .collect();
         if names.is_empty() && plain && (2..=5).contains(&terms.len()) {
             names.push(terms.iter().map(|term| term.text.as_str()).collect());
         }
@@ -120,6 +115,8 @@ impl Request {
 #[derive(Default)]
 struct Terms {
     found: Vec<Term>,
+    /// Identifiers without their separators.
+    joined: Vec<String>,
     seen: HashSet<String>,
 }
 
@@ -157,12 +154,17 @@ impl Terms {
             self.push(fold(run.trim_matches('_')), TermKind::Word);
             return;
         }
-        self.push(fold(&parts.concat()), TermKind::Joined);
-        for part in parts {
-            let part = fold(part);
-            if !is_stop(&part) {
-                self.push(part, TermKind::Part);
-            }
+        let joined = fold(&parts.concat());
+        let telling: Vec<String> =
+            parts.iter().map(|part| fold(part)).filter(|part| !is_stop(part)).collect();
+        // `and_then` asks for itself: its parts say nothing.
+        let kind = if telling.is_empty() { TermKind::Word } else { TermKind::Joined };
+        if !self.joined.contains(&joined) {
+            self.joined.push(joined.clone());
+        }
+        self.push(joined, kind);
+        for part in telling {
+            self.push(part, TermKind::Part);
         }
     }
 }
@@ -235,7 +237,7 @@ fn path(text: &str) -> Option<String> {
             && extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
     });
     let plain = !text.contains(char::is_whitespace) && !text.contains("//");
-    (plain && (file || text.contains('/'))).then(|| fold(text))
+    (plain && (file || text.contains('/'))).then(|| text.to_owned())
 }
 
 /// Words beside an identifier that say what is wanted of it.
@@ -270,6 +272,8 @@ mod tests {
         for text in ["parseHumanSize", "parse_human_size", "ParseHumanSize"] {
             assert_eq!(texts(text), ["parsehumansize", "parse", "human", "size"], "{text}");
         }
+        assert_eq!(terms("and_then"), [("andthen".to_owned(), TermKind::Word)]);
+        assert_eq!(Request::parse("andThen").names, ["andthen"]);
         assert_eq!(texts("HTTPServer2"), ["httpserver2", "http", "server", "2"]);
         assert_eq!(texts("3f9c0de12b"), ["3f9c0de12b"]);
     }

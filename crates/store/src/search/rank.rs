@@ -27,6 +27,7 @@ const EXACT: f64 = 0.25;
 const DEFINITION: f64 = 0.5;
 const JOINED_DEFINITION: f64 = 0.6;
 const PATH: f64 = 3.0;
+const PATH_LEAD: f64 = 100.0;
 const NAMED: f64 = 0.5;
 const TITLED: f64 = 0.0;
 /// Content words from which a query is prose, and over how many more the factors fade.
@@ -105,7 +106,8 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
         value *= 1.6;
     }
     if seen.path_is_query {
-        value = value * PATH + 10.0;
+        // It leads to the file, and there to its beginning; what mentions the path comes after.
+        value = value * PATH + PATH_LEAD * (1.0 + f64::from(u8::from(seen.begins_document)));
     }
     value *= 1.0 + SURFACE * fade * (seen.surface / total);
     let relevance = value;
@@ -117,6 +119,7 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     let fit = match seen.defines {
         Fit::None => 0.0,
         Fit::Ends => 0.4,
+        Fit::Data => 0.8,
         Fit::Style => 1.0,
         Fit::Same => 1.2,
     };

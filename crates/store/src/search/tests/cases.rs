@@ -82,6 +82,48 @@ fn codes_versions_paths_and_flags_come_first() {
 }
 
 #[test]
+fn a_path_leads_to_the_beginning_of_its_file() {
+    let functions = |part: usize| {
+        format!(
+            "/// Part {part} of walk.rs.\nfn walk_{part}(n: usize) {{\n{}}}\n\n",
+            "    step(n);\n".repeat(90)
+        )
+    };
+    let long = (0..200).map(functions).collect::<Vec<_>>().concat();
+    let log =
+        "panicked at crates/ignore/src/walk.rs:7: src/walk.rs, ignore/src/walk.rs\n".repeat(9);
+    let shelf = Shelf::with(&[("crates/ignore/src/walk.rs", &long), ("panic.log", &log)]);
+    for query in ["src/walk.rs", "walk.rs", "./crates/ignore/src/walk.rs"] {
+        let hits = shelf.find(query).hits;
+        assert_eq!(hits[0].source, "crates/ignore/src/walk.rs", "{query}");
+        assert_eq!(hits[0].lines.0, 1, "{query}");
+    }
+}
+
+#[test]
+fn anchors_and_keys_are_where_a_name_is_explained() {
+    let shelf = Shelf::with(&[
+        (
+            "use.js",
+            "throw new ERR_NOT_FOUND()\nif (e instanceof ERR_NOT_FOUND) retry(ERR_NOT_FOUND)\n",
+        ),
+        (
+            "errors.md",
+            "# Errors\n\n| Code | Meaning |\n|--|--|\n| <a id=\"err_not_found\">ERR_NOT_FOUND</a> | gone |\n",
+        ),
+        ("use.py", "settings.max_retries\nprint(settings.max_retries, max_retries)\n"),
+        ("settings.toml", "[http]\ntimeout = 3\nmax_retries = 5\n"),
+        ("chain.rs", "fn and_then<F>(self, op: F) {}\n"),
+        ("chain.md", "And then there was more, and then some.\n"),
+    ]);
+    for (query, source) in
+        [("ERR_NOT_FOUND", "errors.md"), ("max_retries", "settings.toml"), ("and_then", "chain.rs")]
+    {
+        assert_eq!(shelf.first(query).as_deref(), Some(source), "{query}");
+    }
+}
+
+#[test]
 fn stems_typos_parts_and_questions() {
     let shelf = Shelf::with(&[
         ("a.md", "# Caching\n\nThe scheduler replaces entries that were configured as stale.\n"),
