@@ -15,7 +15,7 @@ use crate::call::Answer;
 use crate::digest::Gathered;
 use crate::document;
 use crate::error::ToolError;
-use crate::execute::{draft, exec_error, not_stored};
+use crate::execute::{self, draft, not_stored};
 use crate::render::{self, counted, one_line};
 use crate::root::{check_root, working_directory};
 use crate::search::{Checked, fresh, hit_lines, query_line, stored_list, verdict_line};
@@ -114,8 +114,9 @@ fn one(
     number: &Result<u64, StoreError>,
     cwd: &std::path::Path,
 ) -> Outcome {
-    let run = context.shared.executor.run(
-        &RunRequest {
+    let authorized = context.root.policy.authorize(
+        &context.shared.executor,
+        RunRequest {
             program: Program::Command(command.command.as_str().into()),
             root: context.root.path.clone(),
             cwd: cwd.to_owned(),
@@ -123,11 +124,10 @@ fn one(
             deadline: Some(context.deadline),
             streams: Streams::Separate,
         },
-        &context.cancel,
     );
-    let run = match run {
+    let run = match authorized.and_then(|run| execute::run(context, &run)) {
         Ok(run) => run,
-        Err(error) => return Outcome::NotRun(exec_error(error)),
+        Err(error) => return Outcome::NotRun(error),
     };
     let mut seen = Gathered::new(crate::limits::DIGEST_BYTES);
     let stored = match number {

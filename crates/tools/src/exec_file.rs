@@ -10,7 +10,7 @@ use quietcontext_store::Location;
 use crate::args::exec_file::Request;
 use crate::call::Answer;
 use crate::error::ToolError;
-use crate::execute::{Answering, accept, run};
+use crate::execute::{self, Answering, accept};
 use crate::open::{Named, open};
 use crate::reference::Reference;
 use crate::render::short;
@@ -24,9 +24,9 @@ pub(crate) fn exec_file(context: &Context, request: Request) -> Result<Answer, T
     check_root(root, context.shared.config.home.as_deref())?;
     let (file, path) = input(context, &request.path)?;
     let (script, reference) = accept(context, request.script)?;
-    let run = run(
-        context,
-        &RunRequest {
+    let run = context.root.policy.authorize(
+        &context.shared.executor,
+        RunRequest {
             program: Program::Code { language: script.language, code: script.code },
             root: root.clone(),
             cwd: root.clone(),
@@ -35,6 +35,7 @@ pub(crate) fn exec_file(context: &Context, request: Request) -> Result<Answer, T
             streams: Streams::Separate,
         },
     )?;
+    let run = execute::run(context, &run)?;
     let answering = Answering {
         family: "exec-file",
         max_bytes: request.max_bytes,

@@ -14,6 +14,7 @@ use crate::document;
 use crate::error::ToolError;
 use crate::jobs;
 use crate::limits;
+use crate::policy::Authorized;
 use crate::program::ScriptSource;
 use crate::render;
 use crate::root::{check_root, working_directory};
@@ -47,9 +48,14 @@ pub(crate) fn execute(context: &Context, request: Request) -> Result<Answer, Too
             };
             if args.background {
                 let request = RunRequest { deadline: None, ..request(Streams::Merged) };
-                return jobs::start(context, request, &answering);
+                let run = context.root.policy.authorize(&context.shared.executor, request)?;
+                return jobs::start(context, run, &answering);
             }
-            let run = run(context, &request(Streams::Separate))?;
+            let run = context
+                .root
+                .policy
+                .authorize(&context.shared.executor, request(Streams::Separate))?;
+            let run = self::run(context, &run)?;
             answering.conclude(context, &run)
         }
     }
@@ -70,8 +76,8 @@ pub(crate) fn accept(
 }
 
 /// Runs a program in this thread until it ends, is stopped, or the call ends.
-pub(crate) fn run(context: &Context, request: &RunRequest) -> Result<Run, ToolError> {
-    context.shared.executor.run(request, &context.cancel).map_err(exec_error)
+pub(crate) fn run(context: &Context, run: &Authorized) -> Result<Run, ToolError> {
+    context.shared.executor.run(run, &context.cancel).map_err(exec_error)
 }
 
 /// An executor's error as the caller's; it is one clear line already.

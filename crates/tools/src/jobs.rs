@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use quietcontext_exec::{Exit, Job, RunRequest};
+use quietcontext_exec::{Exit, Job};
 use quietcontext_store::{ChunkId, Growing, Label, NewDocument, Origin, Receipt, StoreError};
 
 use crate::budget::cut_at_line;
@@ -14,6 +14,7 @@ use crate::document::exit_words;
 use crate::error::ToolError;
 use crate::execute::{Answering, draft, exec_error};
 use crate::limits;
+use crate::policy::Authorized;
 use crate::render::{self, short};
 use crate::toolbox::Context;
 
@@ -91,14 +92,14 @@ fn ended(exit: Exit, bytes: u64) -> String {
 /// Starts a job, waits as long as asked, and answers its handle and the output so far.
 pub(crate) fn start(
     context: &Context,
-    request: RunRequest,
+    run: Authorized,
     answering: &Answering,
 ) -> Result<Answer, ToolError> {
     // The label comes first: a job whose output could not be stored is not started.
     let document = NewDocument::new(Label::Numbered { family: answering.family }, Origin::Run);
     let growing = context.root.store.begin(document).map_err(store_failed)?;
     let label = growing.receipt().label;
-    let job = context.shared.executor.start(request).map_err(exec_error)?;
+    let job = context.shared.executor.start(run).map_err(exec_error)?;
     let state = State { receipt: growing.receipt(), settled: false, lost: None };
     let entry = Arc::new(Entry { job, first: growing.first(), state: Mutex::new(state) });
     {

@@ -20,6 +20,7 @@ mod index;
 mod jobs;
 mod limits;
 mod open;
+mod policy;
 mod program;
 mod reference;
 mod render;

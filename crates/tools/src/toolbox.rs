@@ -14,6 +14,7 @@ use crate::call::{Answer, Call, Progress};
 use crate::error::ToolError;
 use crate::jobs::Jobs;
 use crate::limits;
+use crate::policy::{Gate, Policy};
 use crate::scripts::Scripts;
 use crate::tool::{Confinement, Tool};
 use crate::{args, batch, exec_file, execute, fetch_index, index, search};
@@ -40,7 +41,7 @@ pub struct Toolbox {
 /// What all roots share.
 pub(crate) struct Shared {
     pub config: ToolboxConfig,
-    pub executor: Arc<Executor>,
+    pub executor: Gate,
     pub fetcher: Fetcher,
     stores: Stores,
     roots: Mutex<HashMap<PathBuf, Arc<Root>>>,
@@ -52,6 +53,7 @@ pub(crate) struct Root {
     pub store: Store,
     pub scripts: Scripts,
     pub jobs: Jobs,
+    pub policy: Policy,
     /// Labels of outputs whose digest this process has answered.
     digested: Mutex<HashSet<String>>,
 }
@@ -106,6 +108,7 @@ impl Toolbox {
         stores: Stores,
     ) -> Self {
         let roots = Mutex::new(HashMap::new());
+        let executor = Gate::new(executor);
         Self { shared: Arc::new(Shared { config, executor, fetcher, stores, roots }) }
     }
 
@@ -164,6 +167,7 @@ impl Shared {
                 store: (self.stores)(path),
                 scripts: Scripts::default(),
                 jobs: Jobs::default(),
+                policy: Policy::default(),
                 digested: Mutex::default(),
             })
         }))
