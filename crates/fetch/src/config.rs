@@ -83,7 +83,7 @@ impl Default for Limits {
 ///
 /// Without a port, 443 is meant. The host is normalised the way URLs are, so `LOCALHOST:80`,
 /// `localhost.:80` and `localhost:80` are the same entry, and so are `127.1:80` and `127.0.0.1:80`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostPort {
     host: Host<String>,
     port: u16,
@@ -93,6 +93,38 @@ pub struct HostPort {
 const DEFAULT_PORT: u16 = 443;
 
 impl HostPort {
+    /// A host that is normalised already.
+    pub(crate) fn new(host: Host<String>, port: u16) -> Self {
+        Self { host, port }
+    }
+
+    /// Host and port of a URL; `None` where it has none.
+    pub fn of_url(url: &Url) -> Option<Self> {
+        let port = url.port_or_known_default().filter(|port| *port != 0)?;
+        let host = without_trailing_dot(url.host()?);
+        (host != Host::Domain(String::new())).then_some(Self { host, port })
+    }
+
+    /// The host: a name in small letters without a dot at its end, or an address.
+    pub fn host(&self) -> &Host<String> {
+        &self.host
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether this entry names `other`, the way [`Self::names`] says.
+    pub fn covers(&self, other: &Self) -> bool {
+        let host = match &other.host {
+            Host::Domain(name) => Host::Domain(name.as_str()),
+            Host::Ipv4(address) => Host::Ipv4(*address),
+            Host::Ipv6(address) => Host::Ipv6(*address),
+        };
+        self.names(&host, other.port)
+    }
+
     /// Parses `HOST[:PORT]`; `None` when it is not exactly that.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();

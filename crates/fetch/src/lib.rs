@@ -1,6 +1,7 @@
 //! A URL to clean text, safely: address guard, HTTP client, charset, HTML to Markdown.
 //!
-//! The one entry point is [`Fetcher::fetch`]. Nothing here touches the disk, a process or the
+//! The entry points are [`Fetcher::fetch`], and [`proxy::Proxy`] for programs in a box, which dials by
+//! the same guard. Nothing here touches the disk, a process or the
 //! environment; building a [`Fetcher`] opens nothing, the HTTP client is made on the first use.
 //!
 //! Rules that hold for every fetch:
@@ -21,6 +22,7 @@ mod error;
 pub mod guard;
 mod html;
 mod page;
+pub mod proxy;
 mod redirect;
 mod request;
 mod resolve;

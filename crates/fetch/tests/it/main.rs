@@ -14,6 +14,7 @@ mod hostile;
 mod limits;
 mod outcomes;
 mod pages;
+mod proxy;
 mod server;
 mod text;
 mod tls;
