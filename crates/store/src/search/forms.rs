@@ -7,9 +7,19 @@ use memchr::memmem;
 use super::expand::FastBuild;
 use super::query::{Alternative, Request};
 
+/// What a stem may be a form of.
+pub(super) struct Form<'q> {
+    /// The term, by its place in the request.
+    pub(super) term: usize,
+    /// Its worth there.
+    pub(super) weight: f64,
+    /// See [`Alternative::base`].
+    pub(super) base: Option<&'q str>,
+}
+
 /// The terms of a request by the stems of their forms.
 pub(super) struct Forms<'q> {
-    stems: HashMap<&'q str, Vec<(usize, f64)>, FastBuild>,
+    stems: HashMap<&'q str, Vec<Form<'q>>, FastBuild>,
     beginnings: Box<[bool]>,
     /// By term: what its words begin with, and what the term is worth.
     hints: Vec<(f64, Vec<memmem::Finder<'q>>)>,
@@ -17,11 +27,13 @@ pub(super) struct Forms<'q> {
 
 impl<'q> Forms<'q> {
     pub(super) fn new(request: &'q Request) -> Self {
-        let mut stems: HashMap<&str, Vec<(usize, f64)>, FastBuild> = HashMap::default();
+        let mut stems: HashMap<&str, Vec<Form<'_>>, FastBuild> = HashMap::default();
         let mut beginnings = vec![false; 65_536].into_boxed_slice();
         for (at, term) in request.terms.iter().enumerate() {
             for form in &term.forms {
-                stems.entry(&form.stem).or_default().push((at, form.weight));
+                let base = form.base.as_deref();
+                let entry = stems.entry(&form.stem).or_default();
+                entry.push(Form { term: at, weight: form.weight, base });
                 match beginning(&form.stem) {
                     (first, Some(second)) => beginnings[first << 8 | second] = true,
                     (first, None) => beginnings[first << 8..(first + 1) << 8].fill(true),
@@ -33,8 +45,8 @@ impl<'q> Forms<'q> {
         Forms { stems, beginnings, hints: hints.collect() }
     }
 
-    /// The terms, by their place in the request, of which a stem is a form, with its weight.
-    pub(super) fn of(&self, stem: &str) -> &[(usize, f64)] {
+    /// The terms of which a stem is a form.
+    pub(super) fn of(&self, stem: &str) -> &[Form<'q>] {
         self.stems.get(stem).map_or(&[], Vec::as_slice)
     }
 

@@ -1,10 +1,12 @@
 //! Full-text search: what is asked, what is found, and the tables it needs.
 //!
 //! One search: `query` takes the text apart, `statistics` asks the store how rare its terms are and
-//! finds stand-ins for unknown ones (`typo`, with the vocabulary in `lexicon`), `candidates` finds
-//! the chunks worth reading in the index (`postings`), `rate` reads them (`features`, `definition`)
-//! and what has no full-text rows yet, `rank` turns what was seen into a score, `select` decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say
-//! what a word is, for stored text and queries alike; `expand` and `tables` store it.
+//! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
+//! `lexicon`), `candidates` finds the chunks worth reading in the index (`postings`), `rate` reads
+//! them and what has no full-text rows yet. `features` notes what matters in a chunk (`forms`,
+//! `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
+//! decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say what a word is, for
+//! stored text and queries alike; `expand` and `tables` store it.
 
 mod candidates;
 mod definition;
@@ -12,7 +14,11 @@ mod expand;
 mod features;
 mod fold;
 mod forms;
+mod kin;
 mod lexicon;
+mod lines;
+mod names;
+mod nearness;
 mod passage;
 mod porter;
 mod postings;

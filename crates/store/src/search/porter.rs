@@ -18,12 +18,32 @@ pub(super) fn stem<'a>(word: &str, out: &'a mut Vec<u8>) -> &'a str {
     std::str::from_utf8(out).unwrap_or_default()
 }
 
+/// What is left of a lower-case word without its inflection (plural, past, progressive): the same
+/// for `replaces` and `replacing`, another for `replacement`, though all three have one stem.
+pub(super) fn base<'a>(word: &str, out: &'a mut Vec<u8>) -> &'a str {
+    out.clear();
+    out.extend_from_slice(word.as_bytes());
+    if (3..=MAX_BYTES).contains(&word.len()) {
+        inflection(out);
+        if out.len() > 3 && out.last() == Some(&b'e') {
+            out.pop();
+        }
+    }
+    std::str::from_utf8(out).unwrap_or_default()
+}
+
+/// The base of a lower-case word.
+pub(super) fn base_of(word: &str) -> String {
+    base(word, &mut Vec::new()).to_owned()
+}
+
 /// The stem of a lower-case word.
 pub(super) fn stem_of(word: &str) -> String {
     stem(word, &mut Vec::new()).to_owned()
 }
 
-fn reduce(word: &mut Vec<u8>) {
+/// Step 1.
+fn inflection(word: &mut Vec<u8>) {
     plural(word);
     if past_or_progressive(word) {
         mend(word);
@@ -31,6 +51,10 @@ fn reduce(word: &mut Vec<u8>) {
     if word.last() == Some(&b'y') && has_vowel(&word[..word.len() - 1]) {
         replace_last(word, b'i');
     }
+}
+
+fn reduce(word: &mut Vec<u8>) {
+    inflection(word);
     rewrite(word, STEP_2, |stem| measure(stem) > 0);
     rewrite(word, STEP_3, |stem| measure(stem) > 0);
     step_4(word);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::fold::fold;
-use super::porter::stem_of;
+use super::porter::{base_of, stem_of};
 use super::stop::is_stop;
 use super::tokens::{Run, pairs, parts, runs};
 
@@ -25,8 +25,23 @@ pub(super) enum TermKind {
 pub(super) struct Alternative {
     /// The stem, as the engine stores it.
     pub(super) stem: String,
+    /// The word without its inflection: other words of the stem are only derived from it. `None`:
+    /// any word of the stem will do.
+    pub(super) base: Option<String>,
     /// Its worth: 1 for the term itself, less for a repair.
     pub(super) weight: f64,
+}
+
+impl Alternative {
+    /// A word as a form.
+    pub(super) fn of_word(word: &str, weight: f64) -> Self {
+        Alternative { stem: stem_of(word), base: Some(base_of(word)), weight }
+    }
+
+    /// A term of the index as a form.
+    pub(super) fn of_stem(stem: String, weight: f64) -> Self {
+        Alternative { stem, base: None, weight }
+    }
 }
 
 /// One thing the query asks for.
@@ -44,8 +59,11 @@ pub(super) struct Term {
 
 impl Term {
     fn new(text: String, kind: TermKind) -> Self {
-        let stem = if kind == TermKind::Cjk { text.clone() } else { stem_of(&text) };
-        Term { text, kind, forms: vec![Alternative { stem, weight: 1.0 }], rarity: 0.0 }
+        let form = match kind {
+            TermKind::Cjk => Alternative::of_stem(text.clone(), 1.0),
+            _ => Alternative::of_word(&text, 1.0),
+        };
+        Term { text, kind, forms: vec![form], rarity: 0.0 }
     }
 
     /// Joined forms stand beside their parts: they add to a score and never to what was asked.

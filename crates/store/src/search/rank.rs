@@ -29,7 +29,6 @@ const JOINED_DEFINITION: f64 = 0.6;
 const PATH: f64 = 3.0;
 const PATH_LEAD: f64 = 100.0;
 const NAMED: f64 = 0.5;
-const TITLED: f64 = 0.0;
 /// Content words from which a query is prose, and over how many more the factors fade.
 const PROSE_FROM: f64 = 7.0;
 const PROSE_OVER: f64 = 4.0;
@@ -125,6 +124,5 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     };
     value *= 1.0 + JOINED_DEFINITION * fit * gate;
     value *= 1.0 + NAMED * (seen.named / total).sqrt();
-    value *= 1.0 + TITLED * (seen.titled / total).sqrt();
     Score { value, relevance, coverage }
 }

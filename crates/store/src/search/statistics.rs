@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension as _};
 
+use super::kin::kin;
 use super::lexicon::{Memory, counts};
 use super::porter::stem_of;
 use super::query::{Alternative, Request, TermKind};
@@ -15,6 +16,13 @@ use crate::ids::ChunkRange;
 const MIN_PREFIX_CHARACTERS: usize = 4;
 /// Stand-ins taken from words that contain a term.
 const MAX_CONTAINING: usize = 8;
+
+/// Adds a form whose stem is not there yet.
+fn add(forms: &mut Vec<Alternative>, form: Alternative) {
+    if !forms.iter().any(|other| other.stem == form.stem) {
+        forms.push(form);
+    }
+}
 
 fn size(range: &ChunkRange) -> u64 {
     range.last.0 - range.first.0 + 1
@@ -83,13 +91,17 @@ impl<'a> Statistics<'a> {
     ) -> rusqlite::Result<()> {
         for term in &mut request.terms {
             let own = term.forms.first().map_or("", |form| form.stem.as_str()).to_owned();
-            if self.frequency(&own)?.chunks == 0 {
-                let found = self.stand_ins(&term.text, term.kind, memory)?;
-                for (word, weight) in found {
-                    let stem = stem_of(&word);
-                    if !term.forms.iter().any(|form| form.stem == stem) {
-                        term.forms.push(Alternative { stem, weight });
+            if term.kind == TermKind::Word {
+                for (word, weight) in kin(&term.text) {
+                    let form = Alternative::of_word(&word, weight);
+                    if self.frequency(&form.stem)?.chunks > 0 {
+                        add(&mut term.forms, form);
                     }
+                }
+            }
+            if term.forms.len() == 1 && self.frequency(&own)?.chunks == 0 {
+                for form in self.stand_ins(&term.text, term.kind, memory)? {
+                    add(&mut term.forms, form);
                 }
             }
             let mut most = 0;
@@ -118,7 +130,7 @@ impl<'a> Statistics<'a> {
         word: &str,
         kind: TermKind,
         memory: &Memory,
-    ) -> rusqlite::Result<Vec<(String, f64)>> {
+    ) -> rusqlite::Result<Vec<Alternative>> {
         if kind == TermKind::Cjk {
             return self.beginning_with(word, 1.0);
         }
@@ -130,7 +142,10 @@ impl<'a> Statistics<'a> {
             let found =
                 repairs(&lexicon, word, |known| Ok(self.frequency(&stem_of(known))?.chunks))?;
             if !found.is_empty() {
-                return Ok(found.into_iter().map(|repair| (repair.word, repair.weight)).collect());
+                let found = found.into_iter();
+                return Ok(found
+                    .map(|repair| Alternative::of_word(&repair.word, repair.weight))
+                    .collect());
             }
         }
         if kind == TermKind::Joined || letters < MIN_PREFIX_CHARACTERS {
@@ -139,20 +154,20 @@ impl<'a> Statistics<'a> {
         let mut found = self.beginning_with(word, 0.5)?;
         if found.is_empty() {
             let words = lexicon.containing(word, MAX_CONTAINING);
-            found = words.into_iter().map(|word| (word.to_owned(), 0.5)).collect();
+            found = words.into_iter().map(|word| Alternative::of_word(word, 0.5)).collect();
         }
         Ok(found)
     }
 
     /// The most frequent terms of the index that begin with a word.
-    fn beginning_with(&self, word: &str, weight: f64) -> rusqlite::Result<Vec<(String, f64)>> {
+    fn beginning_with(&self, word: &str, weight: f64) -> rusqlite::Result<Vec<Alternative>> {
         let beyond = format!("{word}\u{10ffff}");
         self.connection
             .prepare_cached(
                 "SELECT term FROM (SELECT term, doc FROM word_rows WHERE term >= ?1 AND term < ?2
                  LIMIT 64) ORDER BY doc DESC LIMIT 8",
             )?
-            .query_map([word, &beyond], |row| Ok((row.get::<_, String>(0)?, weight)))?
+            .query_map([word, &beyond], |row| Ok(Alternative::of_stem(row.get(0)?, weight)))?
             .collect()
     }
 }

@@ -145,6 +145,24 @@ fn stems_typos_parts_and_questions() {
 }
 
 #[test]
+fn inflections_come_before_words_only_derived() {
+    let shelf = Shelf::with(&[
+        ("derived.md", "# Parts\n\nA replacement of the controller is a replacement for years.\n"),
+        (
+            "inflected.md",
+            "# Parts\n\nHe replaced what controls the engine, years ago, in spring.\n",
+        ),
+        ("large.md", "# Sizes\n\nA large map was written by a child.\n"),
+    ]);
+    for query in ["replaces control", "replacing controls"] {
+        assert_eq!(shelf.sources(query), ["inflected.md", "derived.md"], "{query}");
+    }
+    for query in ["larger maps", "children write", "largest writing"] {
+        assert_eq!(shelf.first(query).as_deref(), Some("large.md"), "{query}");
+    }
+}
+
+#[test]
 fn quoted_text_wins() {
     let shelf = Shelf::with(&[
         ("many.md", "# Of and the\n\nof the state the of state of the the of state of state.\n"),
