@@ -75,13 +75,7 @@ def check_answer(session, script, request, answer):
         opening = script.document.get("error_opening")
         if opening and not re.match(opening, text):
             session.problem("%s: the text of a failed call does not say so: %r" % (label, text[:80]))
-    opening = script.document.get("run_opening")
-    if (
-        opening
-        and tool in ("batch", "exec-file", "execute")
-        and not result.get("isError")
-        and not re.match(opening, text)
-    ):
-        session.problem("%s: the answer of a run does not begin with %r: %r" % (label, opening, text[:80]))
+    if tool in ("batch", "exec-file", "execute") and text.startswith("[unconfined]"):
+        session.problem("%s: the run was not confined: %r" % (label, text[:80]))
     if most and len(text.encode()) > most:
         session.problem("%s: %d bytes, at most %d wanted" % (label, len(text.encode()), most))

@@ -341,8 +341,6 @@ SCRIPT = {
     },
     "max_error_bytes": 512,
     "error_opening": r"error: ",
-    # until confinement is there, every answer of a run says so
-    "run_opening": r"\[unconfined\]\n",
     "files": {
         "readings.csv": "n,value\n" + "".join("%d,%d\n" % row for row in enumerate(READINGS, 1)),
         "steps.log": LOG,

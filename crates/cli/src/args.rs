@@ -54,6 +54,9 @@ pub(crate) struct Common {
     /// Log on standard error: off, error, warn, info, debug or trace [default: off]
     #[arg(long, value_name = "LEVEL", global = true)]
     log: Option<String>,
+    /// What programs may write: workspace-write, read-only, or off [default: workspace-write]
+    #[arg(long, value_name = "MODE", global = true)]
+    sandbox: Option<String>,
 }
 
 /// The form of an answer that may be piped.
@@ -181,8 +184,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             return if asked_for { Exit::Fine } else { Exit::Usage }.into();
         }
     };
-    let Common { root, data_dir, log } = arguments.common;
-    let flags = Flags { root, data_dir, log };
+    let Common { root, data_dir, log, sandbox } = arguments.common;
+    let flags = Flags { root, data_dir, log, sandbox };
     let outcome = match arguments.command {
         Command::Serve => return serve::serve(&flags),
         Command::Call { tool, arguments, shape } => {

@@ -6,17 +6,35 @@
 use std::{
     ffi::OsString,
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, bail};
 
 /// The user's home directory: `$HOME`, else what the system's user list says.
 pub(crate) fn home(variable: Option<OsString>) -> Option<PathBuf> {
-    let named = variable.map(PathBuf::from).filter(|home| home.is_absolute());
-    named.or_else(|| {
-        listed(&fs::read_to_string("/etc/passwd").ok()?, rustix::process::getuid().as_raw())
-    })
+    variable.map(PathBuf::from).filter(|home| home.is_absolute()).or_else(listed_home)
+}
+
+/// The home directory that the system's user list says.
+pub(crate) fn listed_home() -> Option<PathBuf> {
+    listed(&fs::read_to_string("/etc/passwd").ok()?, rustix::process::getuid().as_raw())
+}
+
+/// A path as the kernel sees it, also where its end does not exist yet.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.components().next_back()) {
+        (Some(parent), Some(Component::Normal(name))) => real(parent).join(name),
+        (Some(parent), Some(Component::ParentDir)) => {
+            let mut above = real(parent);
+            above.pop();
+            above
+        }
+        _ => path.to_owned(),
+    }
 }
 
 fn listed(users: &str, uid: u32) -> Option<PathBuf> {
@@ -82,6 +100,22 @@ mod tests {
         }
         assert!(root(Some(&real.join("file")), None).is_err());
         assert!(root(Some(&real.join("missing")), None).is_err());
+    }
+
+    #[test]
+    fn a_real_path_has_no_links_also_where_its_end_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        fs::create_dir(base.join("a")).unwrap();
+        std::os::unix::fs::symlink("a", base.join("link")).unwrap();
+        for (path, want) in [
+            ("link", "a"),
+            ("link/new/deeper", "a/new/deeper"),
+            ("link/new/../other", "a/other"),
+            ("none/../a", "a"),
+        ] {
+            assert_eq!(real(&base.join(path)), base.join(want), "{path}");
+        }
     }
 
     #[test]

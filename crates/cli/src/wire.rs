@@ -7,13 +7,13 @@ use std::{
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use quietcontext_exec::{ExecConfig, Executor};
+use quietcontext_exec::{self as exec, BoxConfig, ExecConfig, Executor, sandbox::Mode};
 use quietcontext_fetch::{FetchConfig, Fetcher, SystemResolver};
 use quietcontext_store::{Store, StoreOptions};
 use quietcontext_tools::{Confinement, Toolbox, ToolboxConfig};
 
 use crate::{
-    config::{self, Flags, Settings, Surroundings},
+    config::{self, Flags, Sandbox, Settings, Surroundings},
     log,
     place::{self, Root},
     terminal::{self, Problem},
@@ -59,9 +59,16 @@ pub(crate) fn wire(flags: &Flags) -> Result<Wired, Problem> {
 
 fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root: Root) -> Wired {
     let path = surroundings.variable("PATH").map_or_else(|| DEFAULT_PATH.into(), OsString::from);
+    let tools = match settings.sandbox.mode {
+        None => Confinement::Off,
+        Some(Mode::WorkspaceWrite) => Confinement::WorkspaceWrite,
+        Some(Mode::ReadOnly) => Confinement::ReadOnly,
+    };
     let executor = Arc::new(Executor::new(ExecConfig {
         scratch: scratch(&data_dir),
         path,
+        passed: settings.sandbox.variables.clone(),
+        confinement: boxes(settings.sandbox, &data_dir, surroundings.home.as_deref()),
         environment: surroundings.variables,
         output_cap: settings.output_bytes,
     }));
@@ -75,11 +82,39 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
     let stores = Box::new(move |root: &Path| {
         Store::new(StoreOptions { directory: data_dir.clone(), root: root.to_owned(), retention })
     });
-    let confinement = Confinement::Off;
-    let config =
-        ToolboxConfig { confinement, home: surroundings.home, readable: settings.readable };
+    let config = ToolboxConfig {
+        confinement: tools,
+        home: surroundings.home,
+        readable: settings.readable,
+        outbound: None,
+    };
     let toolbox = Arc::new(Toolbox::new(config, Arc::clone(&executor), fetcher, stores));
-    Wired { toolbox, executor, confinement, root }
+    Wired { toolbox, executor, confinement: tools, root }
+}
+
+/// The boxes of the programs, as the user wants them.
+fn boxes(sandbox: Sandbox, data_dir: &Path, home: Option<&Path>) -> exec::Confinement {
+    let Some(mode) = sandbox.mode else { return exec::Confinement::Off };
+    let real = |paths: Vec<PathBuf>| paths.iter().map(|path| place::real(path)).collect();
+    let listed = place::listed_home();
+    let home = home.or(listed.as_deref()).unwrap_or(Path::new("/nonexistent"));
+    let home = place::real(home);
+    exec::Confinement::Boxed(Box::new(BoxConfig {
+        binary: PathBuf::from("/proc/self/exe"),
+        mode,
+        // `HOME` may be set to anything; what the user has to hide lies in the other one too.
+        other_homes: listed
+            .map(|home| place::real(&home))
+            .filter(|listed| *listed != home)
+            .into_iter()
+            .collect(),
+        home,
+        emptied: vec![place::real(data_dir)],
+        readable: real(sandbox.readable),
+        writable: real(sandbox.writable),
+        unprotected: sandbox.unprotected,
+        limits: sandbox.limits,
+    }))
 }
 
 /// Folders for staged programs and big output: beside the stores, else the temporary folder.

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use quietcontext_exec::{
-    Cancel, ExecConfig, Executor, Exit, Input, Language, Program, RunRequest, Streams,
+    Cancel, Confinement, ExecConfig, Executor, Exit, Input, Language, Program, RunRequest, Streams,
+    View,
 };
 
 const ROUNDS: usize = 300;
@@ -23,6 +24,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         path: std::env::var_os("PATH").unwrap_or_default(),
         environment: std::env::vars_os().collect(),
         output_cap: 512 * 1024 * 1024,
+        passed: Vec::new(),
+        confinement: Confinement::Off,
     });
     // A server of ordinary size: a fork copies the page tables of what it has touched.
     let ballast = vec![1u8; 16 * 1024 * 1024];
@@ -75,6 +78,7 @@ fn run(
         input: Input::Empty,
         deadline: Some(Instant::now() + Duration::from_secs(50)),
         streams: Streams::Separate,
+        view: View::default(),
     };
     let run = executor.run(&request, &Cancel::new())?;
     if run.exit == Exit::Code(0) { Ok(run) } else { Err(format!("{:?}", run.exit).into()) }

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use sha2::{Digest as _, Sha256};
 
 use crate::plan::Build;
@@ -67,19 +68,33 @@ pub(crate) fn keep(scratch: &Scratch, key: &str, program: &Path) {
 
 fn try_keep(scratch: &Scratch, key: &str, program: &Path) -> io::Result<()> {
     let directory = scratch.built_directory()?;
-    let bytes = fs::metadata(program)?.len();
+    // The compiler ran other people's code where it wrote this: a link would lead the server to
+    // files that no program may see.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mut program = File::from(openat(CWD, program, flags, Mode::empty())?);
+    let found = program.metadata()?;
+    if !found.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let bytes = found.len();
     evict(&directory, KEPT_PROGRAMS - 1, KEPT_BYTES.saturating_sub(bytes))?;
     if bytes > KEPT_BYTES {
         return Ok(());
     }
     // Whole or not there: another server may be looking.
     let pending = directory.join(format!("{key}.{}", std::process::id()));
-    let result =
-        fs::copy(program, &pending).and_then(|_| fs::rename(&pending, directory.join(key)));
+    let result = copy(&mut program, &pending, found.permissions())
+        .and_then(|()| fs::rename(&pending, directory.join(key)));
     if result.is_err() {
         drop(fs::remove_file(&pending));
     }
     result
+}
+
+fn copy(from: &mut File, to: &Path, permissions: fs::Permissions) -> io::Result<()> {
+    let mut copy = File::create(to)?;
+    io::copy(from, &mut copy)?;
+    copy.set_permissions(permissions)
 }
 
 /// Removes the longest unused until so many programs and bytes are left.
@@ -127,6 +142,22 @@ mod tests {
         assert_eq!(left(), "0123");
         evict(directory.path(), 4, 25).unwrap();
         assert_eq!(left(), "01");
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_output_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let scratch = Scratch::new(vec![place.path().join("scratch")]);
+        let (secret, output) = (place.path().join("secret"), place.path().join("program"));
+        fs::write(&secret, "secret").unwrap();
+        std::os::unix::fs::symlink(&secret, &output).unwrap();
+        keep(&scratch, "key", &output);
+        assert!(!fetch(&scratch, "key", &place.path().join("copy")));
+        // The same path as a file is kept.
+        fs::remove_file(&output).unwrap();
+        fs::write(&output, "program").unwrap();
+        keep(&scratch, "key", &output);
+        assert!(fetch(&scratch, "key", &place.path().join("copy")));
     }
 
     #[test]

@@ -38,6 +38,12 @@ pub enum ExecError {
     /// The working directory is not there or is not a directory.
     #[error("working directory is missing or not a directory")]
     CwdMissing,
+    /// The working directory exists and the box does not show it.
+    #[error(
+        "the sandbox does not show the working directory; give one in the workspace, or the user \
+         can add it to sandbox.readable"
+    )]
+    CwdHidden,
     /// The input file could not be handed over as standard input.
     #[error("could not read the input file: {step}: {source}")]
     Input {
@@ -66,6 +72,15 @@ pub enum ExecError {
     /// The program's text cannot be run as given.
     #[error("the program cannot be run: {0}")]
     Program(&'static str),
+    /// The sandbox cannot be had on this machine.
+    #[error("{0}")]
+    Unconfinable(String),
+    /// The box of this program could not be built; nothing ran.
+    #[error("nothing was run: the sandbox failed at {step}; the user can run: quietcontext doctor")]
+    Box {
+        /// Which step, what it was about, and why.
+        step: String,
+    },
     /// The executor was shut down.
     #[error("the server is shutting down")]
     ShutDown,

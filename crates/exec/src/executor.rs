@@ -5,10 +5,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::cancel::Cancel;
+use crate::confinement::{Boxes, Confinement};
 use crate::environment::Environment;
 use crate::error::ExecError;
 use crate::job::Job;
@@ -18,6 +20,7 @@ use crate::project::ProjectTools;
 use crate::request::{Run, RunRequest};
 use crate::run::Prepared;
 use crate::runtime::{self, Runtime};
+use crate::sandbox::{Assessment, Mode};
 use crate::scratch::Scratch;
 
 /// What an executor is built from. Taken once, by the one place that reads the environment.
@@ -30,8 +33,12 @@ pub struct ExecConfig {
     pub path: OsString,
     /// Snapshot of the server's environment; an allow-list decides what of it programs see.
     pub environment: Vec<(OsString, OsString)>,
+    /// Variables of it that the user passes through on top of the allow-list.
+    pub passed: Vec<OsString>,
     /// Most bytes one run may print (both streams together) before it is stopped.
     pub output_cap: u64,
+    /// How programs are held.
+    pub confinement: Confinement,
 }
 
 /// Runs programs. Shared between threads; dropping it does not stop what it runs.
@@ -43,6 +50,10 @@ pub struct Executor {
 /// What runs and background jobs need of their executor.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// `None`: programs are not confined.
+    boxes: Option<Arc<Boxes>>,
+    /// Whether what is weaker on this machine has been said.
+    announced: AtomicBool,
     pub(crate) environment: Environment,
     pub(crate) scratch: Arc<Scratch>,
     pub(crate) output_cap: u64,
@@ -52,16 +63,16 @@ pub(crate) struct Shared {
 }
 
 impl Executor {
-    /// Builds an executor. Touches neither disk nor processes.
+    /// Builds an executor. Starts nothing and writes nothing.
     pub fn new(config: ExecConfig) -> Self {
-        Self::with_variables(config, &[])
-    }
-
-    /// As [`Self::new`]; `named` are environment variables that the user passes through to
-    /// programs on top of the allow-list.
-    pub fn with_variables(config: ExecConfig, named: &[OsString]) -> Self {
+        let boxes = match config.confinement {
+            Confinement::Off => None,
+            Confinement::Boxed(boxes) => Some(Arc::new(Boxes::new(*boxes, &config.path))),
+        };
         let shared = Shared {
-            environment: Environment::new(&config.environment, named, config.path),
+            boxes,
+            announced: AtomicBool::new(false),
+            environment: Environment::new(&config.environment, &config.passed, config.path),
             scratch: Arc::new(Scratch::new(config.scratch)),
             output_cap: config.output_cap,
             shutdown: Cancel::new(),
@@ -87,6 +98,21 @@ impl Executor {
         Job::start(Arc::clone(&self.shared), request)
     }
 
+    /// What this machine can hold of the sandbox, tried if it has not been; `None` where programs
+    /// are not confined.
+    pub fn assessment(&self) -> Result<Option<Arc<Assessment>>, ExecError> {
+        match &self.shared.boxes {
+            None => Ok(None),
+            Some(boxes) => boxes.assessment(&self.shared.scratch).map(Some),
+        }
+    }
+
+    /// What is weaker here than promised, the first time this is asked after a run; then nothing.
+    pub fn announcement(&self) -> Option<String> {
+        let text = self.shared.boxes.as_ref()?.known()?.announcement.clone()?;
+        (!self.shared.announced.swap(true, Ordering::Relaxed)).then_some(text)
+    }
+
     /// An open file without a name in a scratch directory, for text that is handed to a program as
     /// its input. It is gone with its last descriptor.
     pub fn scratch_file(&self) -> io::Result<File> {
@@ -102,11 +128,31 @@ impl Executor {
 }
 
 impl Shared {
-    /// Starts a command line. This is the seam for confinement: whatever way is chosen here, the
-    /// run gets a supervisor and follows it in the same manner.
-    #[expect(clippy::unused_self, reason = "the way will depend on the executor's profile")]
-    pub(crate) fn start(&self, launch: &Launch<'_>) -> io::Result<Box<dyn Supervisor>> {
-        launch.start_unconfined()
+    /// Starts a command line, in a box where the user did not choose otherwise. Either way the run
+    /// gets a supervisor and follows it in the same manner.
+    pub(crate) fn start(&self, launch: &Launch<'_>) -> Result<Box<dyn Supervisor>, ExecError> {
+        let started = match &self.boxes {
+            None => launch.start_unconfined(),
+            Some(boxes) => launch.start_boxed(boxes, boxes.rung(&self.scratch)?),
+        };
+        started.map_err(|source| ExecError::Spawn {
+            program: crate::run::file_name(&launch.program),
+            step: "make a process",
+            source,
+        })
+    }
+
+    /// What a box lets programs write; `None`: there are no boxes.
+    pub(crate) fn confined(&self) -> Option<Mode> {
+        self.boxes.as_ref().map(|boxes| boxes.mode())
+    }
+
+    /// Refuses where the machine cannot hold what the user asked for: before anything is staged.
+    pub(crate) fn check_confinement(&self) -> Result<(), ExecError> {
+        match &self.boxes {
+            None => Ok(()),
+            Some(boxes) => boxes.rung(&self.scratch).map(drop),
+        }
     }
 
     /// The program that runs `language`; a project's own one counts first.

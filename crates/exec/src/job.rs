@@ -30,7 +30,7 @@ struct State {
     ended: Condvar,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct End {
     outcome: Outcome,
     duration: Duration,
@@ -51,7 +51,7 @@ struct Announce {
 
 impl Drop for Announce {
     fn drop(&mut self) {
-        let end = End { outcome: self.outcome, duration: self.started.elapsed() };
+        let end = End { outcome: self.outcome.clone(), duration: self.started.elapsed() };
         *self.state.lock() = Some(end);
         self.state.ended.notify_all();
     }
@@ -69,7 +69,7 @@ impl Job {
         let job =
             Self { output: output.clone(), cancel: cancel.clone(), started, state: state.clone() };
         let body = move || {
-            let failed = Outcome { exit: Exit::Code(126), left_behind: 0 };
+            let failed = Outcome::of(Exit::Code(126));
             let mut announce = Announce { state, started, outcome: failed };
             match prepared.follow(&shared, &request, &cancel, &output, &unused) {
                 Ok(outcome) => announce.outcome = outcome,
@@ -107,12 +107,12 @@ impl Job {
 
     /// How it ended, once it has.
     pub fn exit(&self) -> Option<Exit> {
-        self.state.lock().map(|end| end.outcome.exit)
+        self.state.lock().as_ref().map(|end| end.outcome.exit)
     }
 
     /// How long it has run, or ran.
     pub fn duration(&self) -> Duration {
-        self.state.lock().map_or_else(|| self.started.elapsed(), |end| end.duration)
+        self.state.lock().as_ref().map_or_else(|| self.started.elapsed(), |end| end.duration)
     }
 
     /// Stops the program and everything below it; returns when all of it is gone.
@@ -124,7 +124,12 @@ impl Job {
 
     /// Processes that had to be stopped after the main process had ended.
     pub fn left_behind(&self) -> u32 {
-        self.state.lock().map_or(0, |end| end.outcome.left_behind)
+        self.state.lock().as_ref().map_or(0, |end| end.outcome.left_behind)
+    }
+
+    /// Hosts that it asked for and did not get, once it has ended.
+    pub fn denied(&self) -> Vec<String> {
+        self.state.lock().as_ref().map(|end| end.outcome.denied.clone()).unwrap_or_default()
     }
 
     /// What of the output could not be kept, as in [`crate::Run::io_lost`].

@@ -24,6 +24,7 @@
 mod built;
 mod cancel;
 mod capture;
+mod confinement;
 mod content;
 mod environment;
 mod error;
@@ -44,11 +45,12 @@ mod spool;
 mod watch;
 
 pub use cancel::Cancel;
+pub use confinement::{BoxConfig, Confinement, Outbound, Outlet};
 pub use content::CONTENT_LIMIT_BYTES;
 pub use error::ExecError;
 pub use executor::{ExecConfig, Executor};
 pub use job::Job;
 pub use language::{LANGUAGES, Language, LanguageRow, Smoke};
-pub use request::{Exit, Input, Program, Run, RunRequest, Streams};
+pub use request::{Exit, Input, Program, Run, RunRequest, Streams, View};
 pub use runtime::Runtime;
 pub use spool::{MEMORY_LIMIT_BYTES, Spool};

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::confinement::Outbound;
 use crate::language::Language;
+use crate::sandbox::Mode;
 use crate::spool::Spool;
 
 /// One program to run, and everything it is given.
@@ -23,6 +25,17 @@ pub struct RunRequest {
     pub deadline: Option<Instant>,
     /// Whether the two output streams are kept apart.
     pub streams: Streams,
+    /// What the program may see and reach beyond what is the same for all.
+    pub view: View,
+}
+
+/// What one program may see and reach in its box; without confinement nothing of it counts.
+#[derive(Debug, Clone, Default)]
+pub struct View {
+    /// Files and directories that are not there for it (canonical).
+    pub hidden: Vec<PathBuf>,
+    /// Its way to other machines; `None`: there is none.
+    pub outbound: Option<Arc<dyn Outbound>>,
 }
 
 /// The program's text.
@@ -75,6 +88,10 @@ pub struct Run {
     pub duration: Duration,
     /// Processes that had to be stopped after the main process had ended.
     pub left_behind: u32,
+    /// What its box let it write; `None`: it was not confined.
+    pub confined: Option<Mode>,
+    /// Hosts that it asked for and did not get, as `HOST:PORT`.
+    pub denied: Vec<String>,
     /// Set when capture failed (disk full): what failed and from which byte on output is missing.
     pub io_lost: Option<String>,
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::built;
 use crate::cancel::Cancel;
 use crate::capture::Capture;
+use crate::confinement::Place;
 use crate::error::ExecError;
 use crate::executor::Shared;
 use crate::input::{open_input, stage_content};
@@ -14,8 +15,9 @@ use crate::language::Language;
 use crate::launch::{Launch, Step, Supervisor};
 use crate::plan::{Build, Plan, Planning};
 use crate::project::ProjectTools;
-use crate::request::{Exit, Input, Program, Run, RunRequest, Streams};
+use crate::request::{Exit, Input, Program, Run, RunRequest, Streams, View};
 use crate::runtime;
+use crate::sandbox::{Failure, Step as BoxStep};
 use crate::scratch::RunDirectory;
 use crate::spool::SpoolWriter;
 use crate::watch::{Ended, Limits, watch};
@@ -38,10 +40,19 @@ pub(crate) struct Prepared {
 }
 
 /// How a run ended, before its spools are handed over.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Outcome {
     pub(crate) exit: Exit,
     pub(crate) left_behind: u32,
+    /// Hosts that it asked for and did not get.
+    pub(crate) denied: Vec<String>,
+}
+
+impl Outcome {
+    /// The program did not come to ask for anything.
+    pub(crate) fn of(exit: Exit) -> Self {
+        Self { exit, left_behind: 0, denied: Vec::new() }
+    }
 }
 
 impl Prepared {
@@ -53,6 +64,7 @@ impl Prepared {
         if !request.cwd.is_dir() {
             return Err(ExecError::CwdMissing);
         }
+        shared.check_confinement()?;
         let (language, code) = match &request.program {
             Program::Code { language, code } => (*language, code),
             Program::Command(text) => (Language::shell(), text),
@@ -91,6 +103,8 @@ impl Prepared {
         Ok(Run {
             exit: outcome.exit,
             left_behind: outcome.left_behind,
+            denied: outcome.denied,
+            confined: shared.confined(),
             duration: started.elapsed(),
             io_lost: lost(request.streams, &stdout, &stderr),
             stdout: stdout.snapshot(),
@@ -204,7 +218,7 @@ impl Context<'_> {
         let mut tries = 0;
         loop {
             if let Some(exit) = self.limits.reached() {
-                return Ok(Outcome { exit, left_behind: 0 });
+                return Ok(Outcome::of(exit));
             }
             let spawn = |step: &'static str, source| ExecError::Spawn {
                 program: file_name(command.program),
@@ -224,11 +238,12 @@ impl Context<'_> {
                 stdin: stdin.as_fd(),
                 stdout: ends.stdout(),
                 stderr: ends.stderr(),
+                place: self.prepared.place(self.request),
             };
-            let mut launched =
-                self.shared.start(&launch).map_err(|source| spawn("make a process", source))?;
+            let mut launched = self.shared.start(&launch)?;
             drop(ends);
             let ended = watch(launched.as_mut(), capture, self.limits);
+            let denied = launched.denied();
             if ended.is_ok()
                 && let Some(mut before) = ending.replace(launched)
             {
@@ -236,10 +251,13 @@ impl Context<'_> {
             }
             // A supervisor that could not be followed is stopped where it goes out of scope.
             match ended {
-                Ok(Ended::Ran { exit, left_behind }) => return Ok(Outcome { exit, left_behind }),
+                Ok(Ended::Ran { exit, left_behind }) => {
+                    return Ok(Outcome { exit, left_behind, denied });
+                }
                 Ok(Ended::Failed { step: Step::Directory, .. }) => {
                     return Err(ExecError::CwdMissing);
                 }
+                Ok(Ended::Refused(failure)) => return Err(self.refused(command, &failure)),
                 Ok(Ended::Failed { step: Step::Execute, source })
                     if source.raw_os_error() == Some(libc::ETXTBSY) && tries < BUSY_TRIES =>
                 {
@@ -249,6 +267,49 @@ impl Context<'_> {
                 Ok(Ended::Failed { step, source }) => return Err(spawn(step.describe(), source)),
                 Err(source) => return Err(spawn("follow the process", source)),
             }
+        }
+    }
+}
+
+impl Context<'_> {
+    /// A box's failure as the caller's: the program's own where it is one.
+    fn refused(&self, command: &Command<'_>, failure: &Failure) -> ExecError {
+        match failure.step {
+            BoxStep::WorkingDirectory => ExecError::CwdHidden,
+            BoxStep::Execute => ExecError::Spawn {
+                program: file_name(command.program),
+                step: Step::Execute.describe(),
+                source: std::io::Error::from_raw_os_error(failure.errno),
+            },
+            _ => {
+                tracing::warn!(%failure, "no box");
+                ExecError::Box { step: self.shown(failure) }
+            }
+        }
+    }
+
+    /// The failed step in words; of paths only those in the workspace.
+    fn shown(&self, failure: &Failure) -> String {
+        let mut failure = failure.clone();
+        let path = Path::new(&failure.detail);
+        if path.is_absolute() {
+            let below = path.strip_prefix(&self.request.root);
+            failure.detail = below.map(|path| path.display().to_string()).unwrap_or_default();
+        }
+        failure.to_string()
+    }
+}
+
+impl Prepared {
+    /// Where the run works, for its boxes.
+    fn place<'a>(&'a self, request: &'a RunRequest) -> Place<'a> {
+        let own = self.directory.path();
+        Place {
+            root: (request.root != own).then_some(&request.root),
+            scratch: own,
+            hidden: &request.view.hidden,
+            outbound: request.view.outbound.as_ref(),
+            shares_ports: request.deadline.is_none(),
         }
     }
 }
@@ -264,6 +325,7 @@ impl Shared {
             input: Input::Empty,
             deadline: Some(Instant::now() + VERSION_LIMIT),
             streams: Streams::Separate,
+            view: View::default(),
         };
         let prepared = Prepared {
             directory,
@@ -290,6 +352,7 @@ pub(crate) fn lost(streams: Streams, stdout: &SpoolWriter, stderr: &SpoolWriter)
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-fn file_name(program: &Path) -> String {
+/// A program's name without its directory.
+pub(crate) fn file_name(program: &Path) -> String {
     program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }

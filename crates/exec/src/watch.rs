@@ -10,6 +10,7 @@ use crate::cancel::Cancel;
 use crate::capture::{Capture, Room};
 use crate::launch::{Received, Report, STOP_LIMIT, Step, Supervisor};
 use crate::request::Exit;
+use crate::sandbox::Failure;
 use crate::signal;
 
 /// How often a cancel flag without a descriptor is looked at.
@@ -40,6 +41,8 @@ pub(crate) enum Ended {
     Ran { exit: Exit, left_behind: u32 },
     /// It could not be started.
     Failed { step: Step, source: io::Error },
+    /// Its box could not be built, or it could not be started there.
+    Refused(Failure),
 }
 
 /// Follows the launched program until nothing of it is left but its supervisor, which is ending
@@ -78,6 +81,7 @@ pub(crate) fn watch(
             match launched.try_report()? {
                 Received::Nothing => {}
                 Received::Report(report) => break Some(report),
+                Received::Refused(failure) => return Ok(Ended::Refused(failure)),
                 Received::End => break None,
             }
         }

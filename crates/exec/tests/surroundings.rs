@@ -27,7 +27,7 @@ fn standard_input_is_empty_and_there_is_no_terminal() {
 fn git_neither_prompts_nor_pages() {
     let bench = Bench::new();
     let run = bench.shell(
-        "git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m one\n\
+        "mkdir repository; cd repository; git init -q . && git -c user.name=a -c user.email=b commit -q --allow-empty -m one\n\
          git log -1 --format=%s\n\
          GIT_CONFIG_NOSYSTEM=1 git ls-remote https://127.0.0.1:9/x.git\n\
          echo reached-end",

@@ -123,6 +123,7 @@ fn one(
             input: Input::Empty,
             deadline: Some(context.deadline),
             streams: Streams::Separate,
+            view: context.view(),
         },
     );
     let run = match authorized.and_then(|run| execute::run(context, &run)) {

@@ -2,7 +2,8 @@
 
 use std::io::{self, Read};
 
-use quietcontext_exec::{Exit, Run};
+use quietcontext_exec::sandbox::Mode;
+use quietcontext_exec::{Exit, Run, Spool};
 use quietcontext_store::{Label, NewDocument, Observer, Origin, Receipt, Status, StoreError};
 
 use crate::render::{counted, grouped, range, seconds};
@@ -69,10 +70,55 @@ pub(crate) fn state_lines(run: &Run, timeout: std::time::Duration) -> Vec<String
     if run.left_behind > 0 {
         lines.push(left_running(run.left_behind));
     }
+    lines.extend(blocked_network(&run.denied));
+    lines.extend(blocked_files(run).map(str::to_owned));
     if run.exit != Exit::Code(0) {
         lines.push(format!("[{}]", outcome(run, timeout)));
     }
     lines
+}
+
+/// Which hosts were asked for and not allowed; none of the text is the program's own.
+pub(crate) fn blocked_network(denied: &[String]) -> Option<String> {
+    /// Hosts that are named.
+    const NAMED: usize = 3;
+    let first = denied.first()?;
+    let named = denied.get(..NAMED).unwrap_or(denied).join(", ");
+    let more = denied.len().saturating_sub(NAMED);
+    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
+    Some(format!(
+        "[blocked by the sandbox: network to {named}{rest}; the user can run: quietcontext allow {first}]"
+    ))
+}
+
+/// Whether a run that failed printed what a program prints that may not write or open something.
+/// It may have had another cause, so the line says "possibly".
+fn blocked_files(run: &Run) -> Option<&'static str> {
+    /// What the C library calls the errors of a forbidden path.
+    const SIGNS: [&str; 3] =
+        ["Read-only file system", "Permission denied", "Operation not permitted"];
+    /// The end of each stream that is looked at, in bytes.
+    const LOOK: u64 = 16 << 10;
+    let mode = run.confined.filter(|_| run.exit != Exit::Code(0))?;
+    let says_so = |spool: &Spool| {
+        let mut end = vec![0; LOOK as usize];
+        let read = spool.read_at(spool.len().saturating_sub(LOOK), &mut end).unwrap_or(0);
+        let text = String::from_utf8_lossy(end.get(..read).unwrap_or_default()).into_owned();
+        SIGNS.iter().any(|sign| text.contains(sign))
+    };
+    if !says_so(&run.stderr) && !says_so(&run.stdout) {
+        return None;
+    }
+    Some(match mode {
+        Mode::WorkspaceWrite => {
+            "[possibly blocked by the sandbox: writable are the workspace and /tmp; the user can set \
+             sandbox.writable or sandbox.readable]"
+        }
+        Mode::ReadOnly => {
+            "[possibly blocked by the sandbox: it is read-only, writable is /tmp alone; the user can \
+             set sandbox.mode]"
+        }
+    })
 }
 
 /// `[stopped 2 processes left running]`.

@@ -33,6 +33,7 @@ pub(crate) fn exec_file(context: &Context, request: Request) -> Result<Answer, T
             input: Input::File { file, path },
             deadline: Some(context.deadline),
             streams: Streams::Separate,
+            view: context.view(),
         },
     )?;
     let run = execute::run(context, &run)?;

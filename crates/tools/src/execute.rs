@@ -38,6 +38,7 @@ pub(crate) fn execute(context: &Context, request: Request) -> Result<Answer, Too
                 input: Input::Empty,
                 deadline: Some(context.deadline),
                 streams,
+                view: context.view(),
             };
             let answering = Answering {
                 family: "execute",
@@ -101,11 +102,14 @@ pub(crate) struct Answering {
     pub timeout: Duration,
 }
 
-/// A draft of a run's answer: it begins with `[unconfined]` where that is so.
+/// A draft of a run's answer: it begins with `[unconfined]` where that is so, and says once what
+/// this machine cannot hold.
 pub(crate) fn draft(context: &Context, budget: usize) -> Draft {
     let mut draft = Draft::new(ByteBudget::new(budget));
-    match context.shared.config.confinement {
-        Confinement::Off => draft.head("[unconfined]"),
+    if context.shared.config.confinement == Confinement::Off {
+        draft.head("[unconfined]");
+    } else if let Some(line) = context.shared.executor.announcement() {
+        draft.head(&format!("[{line}]"));
     }
     draft
 }

@@ -227,6 +227,9 @@ fn report(
     if left > 0 {
         draft.tail(&crate::document::left_running(left));
     }
+    if let Some(line) = crate::document::blocked_network(&entry.job.denied()) {
+        draft.tail(&line);
+    }
     if let Some(reference) = reference {
         draft.tail(&format!("[{reference}]"));
     }

@@ -38,4 +38,4 @@ pub use error::ToolError;
 pub use limits::LIMITS;
 pub use reference::{Reference, ReferenceError};
 pub use tool::{Confinement, INSTRUCTIONS, Tool, ToolSpec};
-pub use toolbox::{Stores, Toolbox, ToolboxConfig};
+pub use toolbox::{Outbounds, Stores, Toolbox, ToolboxConfig};

@@ -14,6 +14,11 @@ output, files and pages in a local full-text index, and answers with short texts
 pub enum Confinement {
     /// No confinement: every answer of a run begins with `[unconfined]`.
     Off,
+    /// Programs may write the workspace and a private temporary directory, nothing else.
+    WorkspaceWrite,
+    /// Programs may write a private temporary directory only and reach no network: the tools that
+    /// run them change nothing of the user's, and say so.
+    ReadOnly,
 }
 
 /// One of the six tools.
@@ -57,7 +62,6 @@ impl Tool {
 
     /// What is published about this tool under the configured confinement.
     pub fn spec(self, confinement: Confinement) -> ToolSpec {
-        let Confinement::Off = confinement;
         let (description, schema) = match self {
             Self::Batch => (args::batch::DESCRIPTION, args::batch::schema()),
             Self::ExecFile => (args::exec_file::DESCRIPTION, args::exec_file::schema()),
@@ -67,14 +71,15 @@ impl Tool {
             Self::Search => (args::search::DESCRIPTION, args::search::schema()),
         };
         let runs = matches!(self, Self::Batch | Self::ExecFile | Self::Execute);
+        let harmless = runs && confinement == Confinement::ReadOnly;
         ToolSpec {
             name: self.name(),
             description,
             schema,
-            read_only: self == Self::Search,
-            destructive: runs,
+            read_only: self == Self::Search || harmless,
+            destructive: runs && !harmless,
             idempotent: self == Self::Index,
-            open_world: runs || self == Self::FetchIndex,
+            open_world: (runs && !harmless) || self == Self::FetchIndex,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use quietcontext_exec::{Cancel, Executor};
+use quietcontext_exec::{Cancel, Executor, Outbound, View};
 use quietcontext_fetch::Fetcher;
 use quietcontext_store::Store;
 
@@ -22,8 +22,10 @@ use crate::{args, batch, exec_file, execute, fetch_index, index, search};
 /// Makes the store of a root; called once a root, touches nothing.
 pub type Stores = Box<dyn Fn(&Path) -> Store + Send + Sync>;
 
+/// Gives the way of a root's programs to other machines.
+pub type Outbounds = Box<dyn Fn(&Path) -> Arc<dyn Outbound> + Send + Sync>;
+
 /// What the user's configuration decides about the tools.
-#[derive(Debug, Clone)]
 pub struct ToolboxConfig {
     /// How programs are confined.
     pub confinement: Confinement,
@@ -31,6 +33,18 @@ pub struct ToolboxConfig {
     pub home: Option<PathBuf>,
     /// Directories beyond the root that `index` may read.
     pub readable: Vec<PathBuf>,
+    /// The way of a root's programs to other machines; `None`: they have none.
+    pub outbound: Option<Outbounds>,
+}
+
+impl fmt::Debug for ToolboxConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolboxConfig")
+            .field("confinement", &self.confinement)
+            .field("home", &self.home)
+            .field("readable", &self.readable)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The six tools over their leaves. Cheap to share; keeps what belongs to a root apart from others.
@@ -81,6 +95,12 @@ pub(crate) struct Context {
 }
 
 impl Context {
+    /// What the programs of this call may see and reach.
+    pub(crate) fn view(&self) -> View {
+        let outbound = self.shared.config.outbound.as_ref();
+        View { hidden: Vec::new(), outbound: outbound.map(|outbound| outbound(&self.root.path)) }
+    }
+
     /// `Err` when the client does not want the answer any more.
     pub(crate) fn check_cancelled(&self) -> Result<(), ToolError> {
         if self.cancel.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(()) }

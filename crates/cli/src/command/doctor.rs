@@ -2,7 +2,10 @@
 
 use std::fmt::Write as _;
 
-use quietcontext_exec::Language;
+use quietcontext_exec::{
+    Executor, Language,
+    sandbox::{LayerState, Rung},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -41,11 +44,7 @@ impl State {
 /// Checks and reports.
 pub(crate) fn run(flags: &Flags, form: Form) -> Result<Exit, Problem> {
     let wired = wire::wire(flags)?;
-    let mut checks = vec![Check {
-        name: "sandbox".to_owned(),
-        state: State::Missing,
-        text: "not there yet: programs run unconfined, and every answer of one says so".to_owned(),
-    }];
+    let mut checks = sandbox(&wired.executor);
     for language in Language::all() {
         let found = wired.executor.runtime(language);
         checks.push(match found {
@@ -74,6 +73,46 @@ pub(crate) fn run(flags: &Flags, form: Form) -> Result<Exit, Problem> {
     Ok(if bad { Exit::Failed } else { Exit::Fine })
 }
 
+/// Whether programs can be confined here, layer by layer.
+fn sandbox(executor: &Executor) -> Vec<Check> {
+    let check = |name: &str, state, text| Check { name: name.to_owned(), state, text };
+    let assessment = match executor.assessment() {
+        Ok(Some(assessment)) => assessment,
+        Ok(None) => {
+            let text =
+                "off by the configuration: programs run unconfined, and every answer says so";
+            return vec![check("sandbox", State::Missing, text.to_owned())];
+        }
+        Err(error) => return vec![check("sandbox", State::Bad, error.to_string())],
+    };
+    let (state, words) = match assessment.rung {
+        Some(Rung::Namespaces) => (State::Good, "every program runs in a box of its own"),
+        Some(Rung::Landlock) => (State::Missing, "programs run with fewer layers"),
+        None => {
+            (State::Bad, "execute, exec-file and batch refuse; index, search and fetch-index work")
+        }
+    };
+    let said = assessment.announcement.as_deref().map(|line| format!(": {line}"));
+    let mut checks = vec![check("sandbox", state, format!("{words}{}", said.unwrap_or_default()))];
+    for layer in &assessment.layers {
+        let (state, text) = match &layer.state {
+            LayerState::Present(how) if how.is_empty() => (State::Good, layer.meaning().to_owned()),
+            LayerState::Present(how) => (State::Good, format!("{} ({how})", layer.meaning())),
+            LayerState::Missing(why) => {
+                let remedy = layer.remedy().map(|remedy| format!("; repair: {remedy}"));
+                let text = format!(
+                    "{why}; without it not: {}{}",
+                    layer.meaning(),
+                    remedy.unwrap_or_default()
+                );
+                (State::Missing, text)
+            }
+        };
+        checks.push(check(&layer.name, state, text));
+    }
+    checks
+}
+
 fn report(checks: &[Check], form: Form) -> Result<(), Problem> {
     match form {
         Form::Json => {
@@ -86,7 +125,7 @@ fn report(checks: &[Check], form: Form) -> Result<(), Problem> {
             for check in checks {
                 let state = check.state.word();
                 // A text in memory takes every line.
-                let _written = writeln!(text, "{state:<8} {:<11} {}", check.name, check.text);
+                let _written = writeln!(text, "{state:<8} {:<17} {}", check.name, check.text);
             }
             terminal::print(&text)
         }

@@ -16,7 +16,7 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use self::nearest::nearest;
-pub(crate) use self::settings::{SETTINGS, Setting, Settings};
+pub(crate) use self::settings::{Place, SETTINGS, Sandbox, Setting, Settings};
 use self::value::Value;
 
 /// What our own variables begin with.
@@ -37,6 +37,8 @@ pub(crate) struct Flags {
     pub(crate) data_dir: Option<PathBuf>,
     /// `--log`.
     pub(crate) log: Option<String>,
+    /// `--sandbox`.
+    pub(crate) sandbox: Option<String>,
 }
 
 impl Flags {
@@ -46,6 +48,7 @@ impl Flags {
             "root" => self.root = Some(value.into()),
             "data-dir" => self.data_dir = Some(value.into()),
             "log" => self.log = Some(value.to_str()?.to_owned()),
+            "sandbox" => self.sandbox = Some(value.to_str()?.to_owned()),
             _ => return None,
         }
         Some(())
@@ -108,9 +111,12 @@ pub(crate) fn load(flags: &Flags, surroundings: &Surroundings) -> Result<Loaded>
     if let Some(root) = &flags.root {
         settings.root = Some(root.clone());
     }
-    if let Some(log) = &flags.log {
-        set(&mut settings, "log", Value::Text(log.clone()), surroundings)
-            .map_err(|why| anyhow!("--log: {why}"))?;
+    let named = [("--log", "log", &flags.log), ("--sandbox", "sandbox.mode", &flags.sandbox)];
+    for (flag, key, value) in named {
+        if let Some(value) = value {
+            set(&mut settings, key, Value::Text(value.clone()), surroundings)
+                .map_err(|why| anyhow!("{flag}: {why}"))?;
+        }
     }
     Ok(Loaded { settings, warnings })
 }
@@ -134,8 +140,9 @@ fn read_file(settings: &mut Settings, file: &PathBuf, surroundings: &Surrounding
     let mut found = Vec::new();
     flatten("", table, &mut found);
     for (key, value) in found {
-        if !SETTINGS.iter().any(|setting| setting.in_file && setting.answers_to(&key)) {
-            let known = SETTINGS.iter().filter(|setting| setting.in_file).map(|row| row.key);
+        if !SETTINGS.iter().any(|setting| setting.place.in_file() && setting.answers_to(&key)) {
+            let known =
+                SETTINGS.iter().filter(|setting| setting.place.in_file()).map(|row| row.key);
             bail!("unknown setting {key}{}", hint(nearest(&key, known)));
         }
         let value = Value::from_toml(&value).map_err(|why| anyhow!("{key}: {why}"))?;
@@ -168,6 +175,11 @@ fn read_variables(settings: &mut Settings, surroundings: &Surroundings) -> Resul
             warnings.push(format!("unknown variable {name}{hint}"));
             continue;
         };
+        if row.place == Place::FileOnly {
+            warnings
+                .push(format!("{name} is not read: {} is set in the file or by a flag", row.key));
+            continue;
+        }
         let value = value.to_str().ok_or_else(|| anyhow!("{name}: must be UTF-8"))?;
         let value = Value::Text(value.to_owned());
         set(settings, row.key, value, surroundings).map_err(|why| anyhow!("{name}: {why}"))?;

@@ -1,11 +1,13 @@
 //! Everything that can be set, one row each.
 
 use std::{
+    ffi::OsString,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use quietcontext_fetch::{HostPort, Mode};
+use quietcontext_exec::sandbox::{Limits, Mode};
+use quietcontext_fetch::{HostPort, Mode as FetchMode};
 use quietcontext_store::Retention;
 use tracing::level_filters::LevelFilter;
 
@@ -19,7 +21,7 @@ pub(crate) struct Settings {
     /// Hosts that may be reached beyond what `fetch_mode` allows.
     pub(crate) fetch_allow: Vec<HostPort>,
     /// Which hosts may be reached.
-    pub(crate) fetch_mode: Mode,
+    pub(crate) fetch_mode: FetchMode,
     /// Directories beyond the root that may be indexed.
     pub(crate) readable: Vec<PathBuf>,
     /// What the log tells.
@@ -30,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) output_bytes: u64,
     /// How long run output and fetched pages are kept, and how much of them.
     pub(crate) retention: Retention,
+    /// How programs are confined.
+    pub(crate) sandbox: Sandbox,
 }
 
 impl Default for Settings {
@@ -37,13 +41,65 @@ impl Default for Settings {
         Self {
             data_dir: None,
             fetch_allow: Vec::new(),
-            fetch_mode: Mode::default(),
+            fetch_mode: FetchMode::default(),
             readable: Vec::new(),
             log: LevelFilter::OFF,
             root: None,
             output_bytes: 512 << 20,
             retention: Retention::default(),
+            sandbox: Sandbox::default(),
         }
+    }
+}
+
+/// How programs are confined; `None` for the mode means not at all.
+#[derive(Debug)]
+pub(crate) struct Sandbox {
+    /// What a program may write.
+    pub(crate) mode: Option<Mode>,
+    /// More that may be read although it lies in a hidden directory.
+    pub(crate) readable: Vec<PathBuf>,
+    /// More that may be written.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Protected paths of the workspace that are lifted, relative to it.
+    pub(crate) unprotected: Vec<PathBuf>,
+    /// Variables that are passed through.
+    pub(crate) variables: Vec<OsString>,
+    /// Bounds of one program.
+    pub(crate) limits: Limits,
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self {
+            mode: Some(Mode::WorkspaceWrite),
+            readable: Vec::new(),
+            writable: Vec::new(),
+            unprotected: Vec::new(),
+            variables: Vec::new(),
+            limits: Limits { grace: GRACE, ..Limits::for_this_machine() },
+        }
+    }
+}
+
+/// How long what a program leaves running may still finish by itself.
+const GRACE: Duration = Duration::from_millis(200);
+
+/// Where a setting may stand, beside the flags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The file and the variable.
+    Anywhere,
+    /// Not in the file: what differs from session to session.
+    VariableOnly,
+    /// Not in a variable: what loosens the sandbox, since a project's tools can set variables.
+    FileOnly,
+}
+
+impl Place {
+    /// Whether it may stand in the file.
+    pub(crate) fn in_file(self) -> bool {
+        self != Self::VariableOnly
     }
 }
 
@@ -53,8 +109,8 @@ pub(crate) struct Setting {
     pub(crate) key: &'static str,
     /// A shorter key, for a table that is mostly this one member.
     pub(crate) alias: Option<&'static str>,
-    /// Whether it may stand in the file; what differs from session to session may not.
-    pub(crate) in_file: bool,
+    /// Where it may be set.
+    pub(crate) place: Place,
     /// What it is, its unit and its default.
     pub(crate) help: &'static str,
     /// The value in force.
@@ -84,8 +140,14 @@ const LEVELS: [(&str, LevelFilter); 6] = [
     ("trace", LevelFilter::TRACE),
 ];
 
-const FETCH_MODES: [(&str, Mode); 3] =
-    [("public", Mode::Public), ("allowlist", Mode::Allowlist), ("off", Mode::Off)];
+const FETCH_MODES: [(&str, FetchMode); 3] =
+    [("public", FetchMode::Public), ("allowlist", FetchMode::Allowlist), ("off", FetchMode::Off)];
+
+const SANDBOX_MODES: [(&str, Option<Mode>); 3] = [
+    ("workspace-write", Some(Mode::WorkspaceWrite)),
+    ("read-only", Some(Mode::ReadOnly)),
+    ("off", None),
+];
 
 /// A day in seconds.
 const DAY: u64 = 86_400;
@@ -110,7 +172,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "data_dir",
         alias: None,
-        in_file: true,
+        place: Place::Anywhere,
         help: "folder of the stores; default ~/.local/share/quietcontext",
         show: |settings| settings.data_dir.as_deref().map(shown).unwrap_or_default(),
         set: |settings, value, home| {
@@ -121,7 +183,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "fetch.allow",
         alias: None,
-        in_file: true,
+        place: Place::Anywhere,
         help: "hosts that may be private or local, as HOST:PORT; default none",
         show: |settings| joined(settings.fetch_allow.iter().map(ToString::to_string)),
         set: |settings, value, _| {
@@ -135,7 +197,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "fetch.mode",
         alias: Some("fetch"),
-        in_file: true,
+        place: Place::Anywhere,
         help: "which hosts fetch-index may reach: public, allowlist or off; default public",
         show: |settings| word(&FETCH_MODES, settings.fetch_mode),
         set: |settings, value, _| {
@@ -146,7 +208,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "index.roots",
         alias: None,
-        in_file: true,
+        place: Place::Anywhere,
         help: "directories beyond the workspace that may be indexed; default none",
         show: |settings| joined(settings.readable.iter().map(|path| shown(path))),
         set: |settings, value, home| {
@@ -157,7 +219,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "log",
         alias: None,
-        in_file: true,
+        place: Place::Anywhere,
         help: "log on standard error: off, error, warn, info, debug or trace; default off",
         show: |settings| word(&LEVELS, settings.log),
         set: |settings, value, _| {
@@ -168,7 +230,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "root",
         alias: None,
-        in_file: false,
+        place: Place::VariableOnly,
         help: "workspace root; default the working directory",
         show: |settings| settings.root.as_deref().map(shown).unwrap_or_default(),
         set: |settings, value, home| {
@@ -179,7 +241,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "run.output_bytes",
         alias: None,
-        in_file: true,
+        place: Place::Anywhere,
         help: "output of one run before it is stopped, in bytes; default 512 MiB",
         show: |settings| settings.output_bytes.to_string(),
         set: |settings, value, _| {
@@ -188,9 +250,112 @@ pub(crate) const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        key: "sandbox.file_bytes",
+        alias: None,
+        place: Place::FileOnly,
+        help: "largest file that a program may write, in bytes; default 4 GiB",
+        show: |settings| settings.sandbox.limits.file_bytes.to_string(),
+        set: |settings, value, _| {
+            settings.sandbox.limits.file_bytes = value.bytes()?;
+            Ok(())
+        },
+    },
+    Setting {
+        key: "sandbox.memory_bytes",
+        alias: None,
+        place: Place::FileOnly,
+        help: "memory of one program, in bytes; default half of the machine's, at most 8 GiB",
+        show: |settings| settings.sandbox.limits.memory_bytes.to_string(),
+        set: |settings, value, _| {
+            settings.sandbox.limits.memory_bytes = value.bytes()?;
+            Ok(())
+        },
+    },
+    Setting {
+        key: "sandbox.mode",
+        alias: Some("sandbox"),
+        place: Place::FileOnly,
+        help: "what programs may write: workspace-write, read-only, or off; default workspace-write",
+        show: |settings| word(&SANDBOX_MODES, settings.sandbox.mode),
+        set: |settings, value, _| {
+            settings.sandbox.mode = value.choice(&SANDBOX_MODES)?;
+            Ok(())
+        },
+    },
+    Setting {
+        key: "sandbox.readable",
+        alias: None,
+        place: Place::FileOnly,
+        help: "directories of the home that programs may read as well; default none",
+        show: |settings| joined(settings.sandbox.readable.iter().map(|path| shown(path))),
+        set: |settings, value, home| {
+            settings.sandbox.readable = value.paths(home)?;
+            Ok(())
+        },
+    },
+    Setting {
+        key: "sandbox.tasks",
+        alias: None,
+        place: Place::FileOnly,
+        help: "processes and threads of one program at one time; default 1024",
+        show: |settings| settings.sandbox.limits.tasks.to_string(),
+        set: |settings, value, _| {
+            settings.sandbox.limits.tasks = value.count()?;
+            Ok(())
+        },
+    },
+    Setting {
+        key: "sandbox.temporary_bytes",
+        alias: None,
+        place: Place::FileOnly,
+        help: "temporary files of one program, in bytes; they are kept in memory; default 1 GiB",
+        show: |settings| settings.sandbox.limits.temporary_bytes.to_string(),
+        set: |settings, value, _| {
+            settings.sandbox.limits.temporary_bytes = value.bytes()?;
+            Ok(())
+        },
+    },
+    Setting {
+        key: "sandbox.unprotected",
+        alias: None,
+        place: Place::FileOnly,
+        help: "protected names of the workspace that programs may write, such as .vscode; default none",
+        show: |settings| joined(settings.sandbox.unprotected.iter().map(|path| shown(path))),
+        set: |settings, value, _| {
+            settings.sandbox.unprotected = value.list()?.into_iter().map(PathBuf::from).collect();
+            Ok(())
+        },
+    },
+    Setting {
+        key: "sandbox.variables",
+        alias: None,
+        place: Place::FileOnly,
+        help: "variables that programs get as well, such as GITHUB_TOKEN; default none",
+        show: |settings| {
+            joined(
+                settings.sandbox.variables.iter().map(|name| name.to_string_lossy().into_owned()),
+            )
+        },
+        set: |settings, value, _| {
+            settings.sandbox.variables = value.list()?.into_iter().map(OsString::from).collect();
+            Ok(())
+        },
+    },
+    Setting {
+        key: "sandbox.writable",
+        alias: None,
+        place: Place::FileOnly,
+        help: "directories beyond the workspace that programs may write; default none",
+        show: |settings| joined(settings.sandbox.writable.iter().map(|path| shown(path))),
+        set: |settings, value, home| {
+            settings.sandbox.writable = value.paths(home)?;
+            Ok(())
+        },
+    },
+    Setting {
         key: "store.max_age_days",
         alias: None,
-        in_file: true,
+        place: Place::Anywhere,
         help: "how long run output and fetched pages are kept, in days; default 30",
         show: |settings| (settings.retention.max_age.as_secs() / DAY).to_string(),
         set: |settings, value, _| {
@@ -202,7 +367,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     Setting {
         key: "store.max_bytes",
         alias: None,
-        in_file: true,
+        place: Place::Anywhere,
         help: "most bytes of one workspace's store; the oldest run output goes first; default 2 GiB",
         show: |settings| settings.retention.max_bytes.to_string(),
         set: |settings, value, _| {

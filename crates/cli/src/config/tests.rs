@@ -49,7 +49,10 @@ fn rows_are_sorted_unique_and_told() {
 fn every_row_can_be_set_from_the_file_and_from_its_variable() {
     for row in SETTINGS {
         let text = match row.key {
-            "data_dir" | "root" | "index.roots" => "/somewhere",
+            "data_dir" | "root" | "index.roots" | "sandbox.readable" | "sandbox.writable" => {
+                "/somewhere"
+            }
+            "sandbox.mode" => "read-only",
             "fetch.allow" => "localhost:3000",
             "fetch.mode" => "off",
             "log" => "debug",
@@ -58,13 +61,21 @@ fn every_row_can_be_set_from_the_file_and_from_its_variable() {
         let variable = row.variable();
         let fixture = Fixture::new(None, &[(&variable, text)]);
         let loaded = fixture.load(&Flags::default()).unwrap();
-        assert!(loaded.warnings.is_empty(), "{variable}");
+        // A variable may come from a project's tools and does not loosen the sandbox.
+        let read = row.place != Place::FileOnly;
+        assert_eq!(loaded.warnings.is_empty(), read, "{variable}");
+        let before = (row.show)(&Fixture::new(None, &[]).load(&Flags::default()).unwrap().settings);
+        assert_eq!(
+            (row.show)(&loaded.settings) != before || row.key == "data_dir",
+            read,
+            "{variable}"
+        );
         let file = match row.key {
             "index.roots" | "fetch.allow" => format!("{} = [\"{text}\"]", row.key),
             _ => format!("{} = \"{text}\"", row.key),
         };
         let outcome = Fixture::new(Some(&file), &[]).load(&Flags::default());
-        assert_eq!(outcome.is_ok(), row.in_file, "{}", row.key);
+        assert_eq!(outcome.is_ok(), row.place.in_file(), "{}", row.key);
     }
 }
 
@@ -98,7 +109,8 @@ fn the_folders_do_not_follow_xdg_variables() {
 fn mistakes_are_named_with_their_place() {
     for (file, wanted) in [
         ("fetch.alow = []", "unknown setting fetch.alow (did you mean fetch.allow?)"),
-        ("sandbox = 1", "unknown setting sandbox"),
+        ("sandbox = 1", "sandbox: must be one of workspace-write, read-only, off"),
+        ("sandbox.mod = \"off\"", "unknown setting sandbox.mod (did you mean sandbox.mode?)"),
         ("root = \"/w\"", "unknown setting root"),
         ("fetch = \"of\"", "fetch: must be one of public, allowlist, off"),
         ("fetch.allow = [1]", "fetch.allow: must be a list of strings"),

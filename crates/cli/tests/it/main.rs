@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
+mod confined;
+#[cfg(test)]
 mod endings;
 #[cfg(test)]
 mod frames;

@@ -1,10 +1,12 @@
 //! Starting one command line under a supervisor, and stopping it: the crate's only way to a process.
 //!
 //! A [`Launch`] is a plain description, and a [`Supervisor`] is what watches over the program once
-//! it was started. [`Launch::start_unconfined`] is one way from the first to the second, and
-//! [`crate::executor::Shared::start`] is the one place that chooses the way.
+//! it was started. [`Launch::start_boxed`] and [`Launch::start_unconfined`] lead from the first to
+//! the second, and [`crate::executor::Shared::start`] is the one place that chooses the way.
 //!
 //! # Who watches whom
+//!
+//! In a box the supervisor is the box's own ([`crate::sandbox`]). Without confinement:
 //!
 //! ```text
 //! server thread ── supervisor (own session, subreaper) ── main process (own group) ── whatever
@@ -15,6 +17,7 @@
 //! the server's thread is gone (parent-death signal), so that `kill -9` of the server ends the tree
 //! as well. The signal follows the *thread* that forked: callers stay in that thread until the end.
 
+mod boxed;
 mod child;
 mod prepare;
 mod process;
@@ -27,6 +30,9 @@ use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
+
+use crate::confinement::Place;
+use crate::sandbox::Failure;
 
 pub(crate) use process::STOP_LIMIT;
 pub(crate) use report::{Report, Step};
@@ -52,6 +58,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) stdout: BorrowedFd<'a>,
     /// Standard error.
     pub(crate) stderr: BorrowedFd<'a>,
+    /// Where it works, for its box.
+    pub(crate) place: Place<'a>,
 }
 
 /// What watches over a started program and ends with it. Dropping one that was not reaped stops
@@ -67,19 +75,26 @@ pub(crate) trait Supervisor: fmt::Debug {
     fn stop(&self);
 
     /// Ends it by force, with what can be found of the program, because it took too long to stop.
-    fn kill(&self);
+    fn kill(&mut self);
 
     /// Collects it when it has reported or was killed. Returns its wait status.
     fn reap(&mut self) -> Option<i32>;
+
+    /// Hosts that the program asked for and did not get, as `HOST:PORT`.
+    fn denied(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What has come from a supervisor.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) enum Received {
     /// Nothing yet.
     Nothing,
     /// The report.
     Report(Report),
+    /// The box could not be built, or the program not be started in it; nothing ran.
+    Refused(Failure),
     /// It ended without a report, which takes somebody else's SIGKILL; what it could not stop any
     /// more has been stopped as far as it can be found.
     End,

@@ -62,7 +62,7 @@ impl Supervisor for Forked {
         self.signal(Signal::CONT);
     }
 
-    fn kill(&self) {
+    fn kill(&mut self) {
         self.signal(Signal::KILL);
         sweep::kill_session(self.supervisor);
     }

@@ -117,6 +117,18 @@ impl<A: Wire, B: Wire> Wire for (A, B) {
     }
 }
 
+impl<T: Wire> Wire for Option<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.is_some().put(out);
+        if let Some(value) = self {
+            value.put(out);
+        }
+    }
+    fn take(input: &mut &[u8]) -> Option<Self> {
+        if bool::take(input)? { T::take(input).map(Some) } else { Some(None) }
+    }
+}
+
 impl<T: Wire> Wire for Vec<T> {
     fn put(&self, out: &mut Vec<u8>) {
         (self.len() as u64).put(out);

@@ -43,6 +43,7 @@ pub use parent::{Launch, Link, NetworkNamespace, command};
 pub use probe::{Layer, LayerState, probe};
 pub use profile::{Limits, Mode, Network, Profile, ProfileError};
 pub use report::{Ended, Event, Failure, Started, Step};
+pub(crate) use table::hides;
 pub use table::{PROTECTED, Show, TOOLCHAINS};
 
 /// First argument with which the product's binary must call [`child_main`] and nothing else.

@@ -49,6 +49,13 @@ pub struct Limits {
 const MOST_MEMORY_BYTES: u64 = 8 << 30;
 
 impl Limits {
+    /// The defaults on this machine.
+    #[must_use]
+    pub fn for_this_machine() -> Self {
+        let info = rustix::system::sysinfo();
+        Self::for_memory(info.totalram.saturating_mul(info.mem_unit.into()))
+    }
+
     /// The defaults on a machine with this many bytes of memory: half of it, at most 8 GiB.
     #[must_use]
     pub fn for_memory(total_bytes: u64) -> Self {
@@ -82,6 +89,13 @@ pub struct Profile {
     pub cwd: PathBuf,
     /// The user's home directory, hidden but for the rows of [`super::TOOLCHAINS`].
     pub home: PathBuf,
+    /// More homes of the same user, treated alike: `HOME` may be set to another directory than the
+    /// one that holds the user's secrets.
+    pub other_homes: Vec<PathBuf>,
+    /// More directories that are empty in the view (canonical), such as the product's own data.
+    pub emptied: Vec<PathBuf>,
+    /// The run's own directory, with its program: writable in every mode, like the temporary one.
+    pub scratch: Option<PathBuf>,
     /// More that may be read although it lies in a hidden directory (canonical).
     pub readable: Vec<PathBuf>,
     /// More that may be written (canonical).
@@ -117,6 +131,9 @@ impl Profile {
             cwd: root.clone(),
             root,
             home,
+            other_homes: Vec::new(),
+            emptied: Vec::new(),
+            scratch: None,
             readable: Vec::new(),
             writable: Vec::new(),
             hidden: Vec::new(),
@@ -126,16 +143,22 @@ impl Profile {
         }
     }
 
+    /// Every home of the user, the one of `HOME` first.
+    pub(super) fn homes(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.home).chain(&self.other_homes)
+    }
+
     /// Checks what can be checked without looking at the disk.
     pub fn validate(&self) -> Result<(), ProfileError> {
-        let lists = [&self.readable, &self.writable, &self.hidden];
+        let lists =
+            [&self.other_homes, &self.emptied, &self.readable, &self.writable, &self.hidden];
         let singles = [&self.root, &self.cwd, &self.home];
-        for path in singles.into_iter().chain(lists.into_iter().flatten()) {
+        for path in singles.into_iter().chain(&self.scratch).chain(lists.into_iter().flatten()) {
             if !is_plain(path) {
                 return Err(ProfileError::Path(path.clone()));
             }
         }
-        let above_home = |path: &PathBuf| self.home.starts_with(path);
+        let above_home = |path: &PathBuf| self.homes().any(|home| home.starts_with(path));
         if above_home(&self.root) || self.writable.iter().any(above_home) {
             return Err(ProfileError::Root);
         }
@@ -175,6 +198,9 @@ wire_struct!(Profile {
     root,
     cwd,
     home,
+    other_homes,
+    emptied,
+    scratch,
     readable,
     writable,
     hidden,

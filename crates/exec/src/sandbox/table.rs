@@ -1,5 +1,7 @@
 //! The tables of the box: what of the home comes back, what is hidden, what is protected.
 
+use std::path::{Path, PathBuf};
+
 /// How a row of [`TOOLCHAINS`] comes back into the hidden home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Show {
@@ -87,6 +89,14 @@ pub const PROTECTED: &[&str] = &[".claude", ".codex", ".mcp.json", ".vscode"];
 /// Directories that are empty and private in every box, beside the home.
 pub(super) const EMPTIED: &[&str] = &["/tmp", "/var/tmp", "/run"];
 
+/// Whether a directory lies in one that a box hides, and is not that one itself.
+pub(crate) fn hides(directory: &Path, homes: &[&PathBuf]) -> bool {
+    let hidden = EMPTIED.iter().map(Path::new).chain(homes.iter().map(|home| home.as_path()));
+    let within = |place: &Path| directory.starts_with(place) && directory != place;
+    let mut above = homes.iter().filter(|home| home.starts_with(directory));
+    hidden.into_iter().any(within) && above.next().is_none()
+}
+
 /// What comes back of [`EMPTIED`]: systems whose programs live there.
 pub(super) const SHOWN: &[&str] = &["/run/current-system", "/run/opengl-driver"];
 
@@ -125,7 +135,6 @@ pub(super) const DEVICE_LINKS: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::path::Path;
 
     use super::*;
 

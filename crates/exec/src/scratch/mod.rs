@@ -192,6 +192,8 @@ fn make_private(directory: &Path) -> io::Result<()> {
 }
 
 fn make_home(candidate: &Path) -> io::Result<Home> {
+    // Boxes are shown what they may see by its real name.
+    let candidate = &candidate.canonicalize()?;
     for _ in 0..NAME_TRIES {
         let id = random_name()?;
         let lock_path = candidate.join(format!("{id}{LOCK_SUFFIX}"));

@@ -8,10 +8,41 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use quietcontext_exec::sandbox::{Limits, Mode};
 use quietcontext_exec::{
-    Cancel, ExecConfig, ExecError, Executor, Exit, Input, Language, Program, Run, RunRequest,
-    Spool, Streams,
+    BoxConfig, Cancel, Confinement, ExecConfig, ExecError, Executor, Exit, Input, Language,
+    Program, Run, RunRequest, Spool, Streams, View,
 };
+
+/// `QUIETCONTEXT_TEST_CONFINED=1` runs the tests here in boxes.
+pub(crate) fn confined() -> bool {
+    std::env::var_os("QUIETCONTEXT_TEST_CONFINED").is_some()
+}
+
+/// Process numbers that a program prints in a box say nothing outside; that nothing outlives a box
+/// is held by the tests of the box.
+pub(crate) fn numbers_are_a_boxs_own() -> bool {
+    confined()
+}
+
+fn confinement(directory: &Path) -> Confinement {
+    if !confined() {
+        return Confinement::Off;
+    }
+    let home = directory.join("home");
+    std::fs::create_dir(&home).unwrap();
+    Confinement::Boxed(Box::new(BoxConfig {
+        binary: env!("CARGO_BIN_EXE_quietcontext-box-lab").into(),
+        mode: Mode::WorkspaceWrite,
+        home: home.canonicalize().unwrap(),
+        other_homes: std::env::var_os("HOME").map(PathBuf::from).into_iter().collect(),
+        emptied: Vec::new(),
+        readable: Vec::new(),
+        writable: Vec::new(),
+        unprotected: Vec::new(),
+        limits: Limits { grace: Duration::from_millis(200), ..Limits::for_this_machine() },
+    }))
+}
 
 /// Long enough for a loaded machine; nothing waits so long when all is well.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(50);
@@ -37,6 +68,8 @@ impl Bench {
             path: std::env::var_os("PATH").unwrap(),
             environment: std::env::vars_os().collect(),
             output_cap: 512 * 1024 * 1024,
+            passed: Vec::new(),
+            confinement: confinement(directory.path()),
         };
         change(&mut config);
         Self { root, executor: Executor::new(config), directory }
@@ -55,6 +88,7 @@ impl Bench {
             input: Input::Empty,
             deadline: Some(Instant::now() + PATIENCE),
             streams: Streams::Separate,
+            view: View::default(),
         }
     }
 

@@ -58,6 +58,9 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
             }
             "--cwd" => profile.cwd = value().into(),
             "--home" => profile.home = value().into(),
+            "--other-home" => profile.other_homes.push(value().into()),
+            "--emptied" => profile.emptied.push(value().into()),
+            "--scratch" => profile.scratch = Some(value().into()),
             "--readable" => profile.readable.push(value().into()),
             "--writable" => profile.writable.push(value().into()),
             "--hidden" => profile.hidden.push(value().into()),

@@ -36,6 +36,33 @@ fn furnish(lab: &Lab) {
 }
 
 both! {
+    /// Where `HOME` names another directory, the user's own home is hidden all the same, and the
+    /// toolchains in it are there.
+    fn every_home_of_the_user_is_hidden(lab) {
+        furnish(lab);
+        std::fs::create_dir(lab.path("other")).unwrap();
+        std::fs::create_dir(lab.path("outside/data")).unwrap();
+        std::fs::create_dir(lab.path("outside/data/run")).unwrap();
+        std::fs::write(lab.path("outside/data/store"), "SECRET").unwrap();
+        lab.give_away();
+        let (home, data) = (lab.at("home"), lab.at("outside/data"));
+        let run = format!("{data}/run");
+        let flags = ["--home", &lab.at("other"), "--other-home", &home, "--emptied", &data, "--scratch", &run];
+        let text = format!(
+            "cat {home}/.ssh/id_ed25519 {data}/store; {home}/.cargo/bin/tool; echo $HOME; \
+             echo x > {run}/made && ls {data}; exit 0"
+        );
+        let outcome = lab.run(&flags, &["/bin/bash", "-c", &text]);
+        assert_eq!(outcome.stdout, format!("tool runs\n{}\nrun\n", lab.at("other")), "{outcome:?}");
+        assert_eq!(std::fs::read_to_string(lab.path("outside/data/run/made")).unwrap(), "x\n");
+        // The run's own directory stays writable where the workspace is not.
+        let flags = [&flags[..], &["--read-only"]].concat();
+        let text = format!("echo y > {run}/made && cat {run}/made; touch made || echo no");
+        let outcome = lab.run(&flags, &["/bin/bash", "-c", &text]);
+        assert_eq!(outcome.stdout, "y\nno\n", "{outcome:?}");
+        assert!(lab.shell(&format!("cat {data}/store")).good().contains("SECRET"), "the control");
+    }
+
     /// Credential stores are not there, by no name.
     fn credential_stores_are_not_there(lab) {
         furnish(lab);

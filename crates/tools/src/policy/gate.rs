@@ -29,6 +29,11 @@ impl Policy {
 pub(crate) struct Gate(Arc<Executor>);
 
 impl Gate {
+    /// What is weaker on this machine than promised, once.
+    pub(crate) fn announcement(&self) -> Option<String> {
+        self.0.announcement()
+    }
+
     pub(crate) fn new(executor: Arc<Executor>) -> Self {
         Self(executor)
     }

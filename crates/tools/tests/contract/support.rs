@@ -147,6 +147,8 @@ fn toolbox(folder: &Path, hosts: &[String], retention: Retention) -> Toolbox {
         path: std::env::var_os("PATH").unwrap_or_default(),
         environment: std::env::vars_os().collect(),
         output_cap: 512 << 20,
+        passed: Vec::new(),
+        confinement: quietcontext_exec::Confinement::Off,
     });
     let fetch = FetchConfig {
         allow: hosts.iter().map(|host| HostPort::parse(host).unwrap()).collect(),
@@ -156,6 +158,7 @@ fn toolbox(folder: &Path, hosts: &[String], retention: Retention) -> Toolbox {
         confinement: Confinement::Off,
         home: Some(folder.join("home")),
         readable: Vec::new(),
+        outbound: None,
     };
     Toolbox::new(
         config,

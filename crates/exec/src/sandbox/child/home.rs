@@ -21,17 +21,17 @@ const CONFIGURATION_BYTES: u64 = 256 * 1024;
 /// Symbolic links followed on the way to one row.
 const LINKS: usize = 40;
 
-/// Brings every row of the table that exists back into the home.
-pub(super) fn furnish(view: &View, profile: &Profile) -> Result<(), Failure> {
+/// Brings every row of the table that exists back into a home.
+pub(super) fn furnish(view: &View, profile: &Profile, home: &Path) -> Result<(), Failure> {
     // One look at the home spares one at each row that is not there.
-    let Ok(entries) = std::fs::read_dir(&profile.home) else { return Ok(()) };
+    let Ok(entries) = std::fs::read_dir(home) else { return Ok(()) };
     let there: HashSet<OsString> = entries.flatten().map(|entry| entry.file_name()).collect();
     for (name, show) in TOOLCHAINS {
         let first = name.split('/').next().unwrap_or(name);
         if !there.contains(OsStr::new(first)) {
             continue;
         }
-        let target = profile.home.join(name);
+        let target = home.join(name);
         // A link on the way that a program could have written is not followed: it would show
         // whatever the program wishes to see.
         let Some(source) = resolve(&target, &profile.root, &profile.writable) else { continue };

@@ -151,7 +151,8 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     drop((proxy, shared));
 
     let mut writable = emptied;
-    writable.extend([profile.home.clone(), PathBuf::from("/dev")]);
+    writable.extend(profile.scratch.clone());
+    writable.extend(profile.homes().cloned().chain([PathBuf::from("/dev")]));
     if profile.mode == Writing::WorkspaceWrite {
         writable.push(profile.root.clone());
         writable.extend(profile.writable.iter().chain(&outside.plan.writable).cloned());
@@ -183,7 +184,7 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
 /// the view does not show is one of the server's, given to be read.
 fn is_shown(path: &Path, outside: &Outside<'_>) -> bool {
     let profile = &outside.order.specification.profile;
-    let writable = profile.writable.iter().chain(&outside.plan.writable);
+    let writable = profile.writable.iter().chain(&outside.plan.writable).chain(&profile.scratch);
     writable.chain([&profile.root]).any(|place| path.starts_with(place))
 }
 
@@ -230,8 +231,9 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
     let writing = profile.mode == Writing::WorkspaceWrite;
     let root = if writing { Change::Writable } else { Change::ReadOnly };
     let mut changes = vec![(profile.root.clone(), root)];
-    changes.push((profile.home.clone(), Change::Empty));
-    changes.extend(emptied.iter().map(|path| (path.clone(), Change::Empty)));
+    let own = profile.emptied.iter().filter(|path| path.is_dir());
+    let empty = profile.homes().chain(&emptied).chain(own);
+    changes.extend(empty.map(|path| (path.clone(), Change::Empty)));
     let shown = SHOWN.iter().map(PathBuf::from).filter(|path| path.exists());
     changes.extend(shown.map(|path| (path, Change::ReadOnly)));
     let given = profile.readable.iter().filter(|path| path.exists());
@@ -244,16 +246,18 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
         }
     }
 
+    changes.extend(profile.scratch.iter().map(|path| (path.clone(), Change::Writable)));
+
     let view = View::new(profile)?;
     for (number, (path, change)) in in_order(changes).into_iter().enumerate() {
         let step = if path == profile.root { Step::Workspace } else { Step::View };
         match change {
             Change::Empty => {
-                let private = path == profile.home;
-                let mode = if private { Mode::RWXU } else { Mode::from_raw_mode(0o1777) };
+                let shared = emptied.contains(&path);
+                let mode = if shared { Mode::from_raw_mode(0o1777) } else { Mode::RWXU };
                 view.empty(&path, &format!("empty{number}"), mode)?;
-                if private {
-                    home::furnish(&view, profile)?;
+                if profile.homes().any(|home| *home == path) {
+                    home::furnish(&view, profile, &path)?;
                 }
             }
             Change::ReadOnly => view.bind(step, &path, &path, Access::ReadOnly)?,
@@ -265,7 +269,8 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
     }
     let secrets = ROOT_SECRETS.iter().map(Path::new).filter(|path| {
         // A home or workspace there is shown on purpose.
-        identity.is_root() && !profile.home.starts_with(path) && !profile.root.starts_with(path)
+        let mut shown = profile.homes().chain([&profile.root]);
+        identity.is_root() && !shown.any(|place| place.starts_with(path))
     });
     let hidden = profile.hidden.iter().chain(outside.sockets).map(PathBuf::as_path);
     for path in secrets.chain(hidden) {

@@ -1,8 +1,8 @@
 //! The last process before the program: becomes it, or reports why not.
 
-use std::ffi::OsString;
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
+use std::ffi::{CString, OsString, c_char};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::process::setsid;
 
@@ -23,19 +23,38 @@ pub(super) fn become_program(
     if let Err(error) = descriptors::close_from_on_exec(3) {
         return Failure::new(Step::Descriptors, "", error);
     }
-    let mut arguments = specification.arguments.iter();
-    let mut command = Command::new(&specification.program);
-    if let Some(zeroth) = arguments.next() {
-        command.arg0(zeroth);
-    }
-    // `exec` also gives SIGPIPE back its default action, which the runtime of Rust changes.
-    let error = command
-        .args(arguments)
-        .env_clear()
-        .envs(specification.profile.environment.iter().map(|(key, value)| (key, value)))
-        .envs(additions.iter().map(|(key, value)| (key, value)))
-        .exec();
+    let error = execute(specification, additions);
     Failure::new(Step::Execute, specification.program.to_string_lossy(), error)
+}
+
+/// `execve`, and not `execvp` as the standard library's: that one hands a file which is no program
+/// to a shell.
+fn execute(specification: &Specification, additions: &[(OsString, OsString)]) -> io::Error {
+    let own = |(name, _): &&(OsString, OsString)| additions.iter().all(|(other, _)| other != name);
+    let inherited = specification.profile.environment.iter().filter(own);
+    let environment: io::Result<Vec<_>> = inherited.chain(additions).map(assignment).collect();
+    let program = CString::new(specification.program.as_os_str().as_bytes());
+    let arguments: Result<Vec<_>, _> =
+        specification.arguments.iter().map(|text| CString::new(text.as_bytes())).collect();
+    let (Ok(program), Ok(arguments), Ok(environment)) = (program, arguments, environment) else {
+        return io::Error::from_raw_os_error(libc::EINVAL);
+    };
+    let pointers = |texts: &[CString]| -> Vec<*const c_char> {
+        texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (arguments, environment) = (pointers(&arguments), pointers(&environment));
+    #[expect(unsafe_code, reason = "the pointers lead into texts that outlive the calls")]
+    unsafe {
+        // The runtime of Rust ignores it.
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
+    }
+    io::Error::last_os_error()
+}
+
+/// `NAME=value`.
+fn assignment((name, value): &(OsString, OsString)) -> io::Result<CString> {
+    CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).map_err(io::Error::other)
 }
 
 /// Variables that the box itself decides: home, temporary directory, proxy.

@@ -101,20 +101,24 @@ fn rules(
     repository: &[PathBuf],
     temporary: &Path,
 ) -> Result<landlock::Rules, Failure> {
-    let mut hidden = vec![profile.home.clone(), PathBuf::from("/dev")];
+    let mut hidden = vec![PathBuf::from("/dev")];
+    hidden.extend(profile.homes().chain(&profile.emptied).cloned());
     for name in EMPTIED {
         hidden.extend(system_directory(name).step(Step::View, name)?);
     }
     hidden.extend(profile.hidden.iter().cloned());
     if Identity::current().is_root() {
-        hidden.extend(ROOT_SECRETS.iter().map(PathBuf::from));
+        let shown = |path: &&&str| profile.homes().all(|home| !home.starts_with(path));
+        hidden.extend(ROOT_SECRETS.iter().filter(shown).map(PathBuf::from));
     }
     let mut readable = all_but(&hidden);
     for (name, show) in TOOLCHAINS {
         // A copy without credentials needs a view of its own, which there is not.
         if *show == Show::ReadOnly {
-            let path = profile.home.join(name);
-            readable.extend(home::resolve(&path, &profile.root, &profile.writable));
+            let rows = profile.homes().map(|home| home.join(name));
+            readable.extend(
+                rows.filter_map(|path| home::resolve(&path, &profile.root, &profile.writable)),
+            );
         }
     }
     readable.extend(profile.readable.iter().cloned());
@@ -122,6 +126,7 @@ fn rules(
     readable.extend(repository.iter().cloned());
     let mut writable: Vec<_> = DEVICES.iter().map(|name| Path::new("/dev").join(name)).collect();
     writable.push(temporary.to_path_buf());
+    writable.extend(profile.scratch.clone());
     if profile.mode == Mode::WorkspaceWrite {
         writable.push(profile.root.clone());
         writable.extend(profile.writable.iter().chain(repository).cloned());

@@ -26,7 +26,7 @@ pub(super) fn visible(profile: &Profile) -> Vec<PathBuf> {
 
 /// Whether a hidden directory covers the path and nothing shows it again.
 fn covered(path: &Path, profile: &Profile) -> bool {
-    let hidden = EMPTIED.iter().map(Path::new).chain([profile.home.as_path()]);
+    let hidden = EMPTIED.iter().map(Path::new).chain(profile.homes().map(PathBuf::as_path));
     let mut shown = [&profile.root].into_iter().chain(&profile.readable).chain(&profile.writable);
     hidden.into_iter().any(|place| path.starts_with(place))
         && !shown.any(|place| path.starts_with(place))

@@ -1,0 +1,183 @@
+//! How programs are held: in boxes of the kernel, or not at all. Chosen by the user, never a call.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::error::ExecError;
+use crate::sandbox::{self, Assessment, Limits, Mode, Network, NetworkNamespace, Profile, Rung};
+use crate::scratch::Scratch;
+
+/// How the programs of an executor are held.
+#[derive(Debug, Clone)]
+pub enum Confinement {
+    /// Not at all.
+    Off,
+    /// Each in a box of its own, or it does not run.
+    Boxed(Box<BoxConfig>),
+}
+
+/// What is the same for every box of an executor. Paths are canonical.
+#[derive(Debug, Clone)]
+pub struct BoxConfig {
+    /// The binary whose `main` calls [`sandbox::child_main`]: `/proc/self/exe` but for tests.
+    pub binary: PathBuf,
+    /// Whether workspaces may be written.
+    pub mode: Mode,
+    /// The user's home, as in `HOME`.
+    pub home: PathBuf,
+    /// More homes of the same user.
+    pub other_homes: Vec<PathBuf>,
+    /// Directories that are empty in every box: the product's own data.
+    pub emptied: Vec<PathBuf>,
+    /// More that may be read although it lies in a hidden directory.
+    pub readable: Vec<PathBuf>,
+    /// More that may be written.
+    pub writable: Vec<PathBuf>,
+    /// Protected paths of a workspace that the user lifted, relative to it.
+    pub unprotected: Vec<PathBuf>,
+    /// Bounds of one box.
+    pub limits: Limits,
+}
+
+/// The way out of a box for programs of one workspace: serves a listener that lies inside.
+pub trait Outbound: fmt::Debug + Send + Sync {
+    /// Serves the listener until the outlet is dropped.
+    fn open(&self, listener: TcpListener) -> io::Result<Box<dyn Outlet>>;
+}
+
+/// One open way out. Dropping it closes every connection that goes through it.
+pub trait Outlet: fmt::Debug + Send {
+    /// What was asked for and not allowed, as `HOST:PORT`, each once.
+    fn denied(&self) -> Vec<String>;
+}
+
+/// Where one program works, for its box.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The workspace; `None` for programs of the server's own that need none.
+    pub(crate) root: Option<&'a Path>,
+    /// The run's own directory.
+    pub(crate) scratch: &'a Path,
+    /// Taken out of the view.
+    pub(crate) hidden: &'a [PathBuf],
+    /// The way out, if the user allows one.
+    pub(crate) outbound: Option<&'a Arc<dyn Outbound>>,
+    /// Whether later programs of the workspace may reach this one's ports.
+    pub(crate) shares_ports: bool,
+}
+
+/// The boxes of one executor.
+#[derive(Debug)]
+pub(crate) struct Boxes {
+    config: BoxConfig,
+    /// Made before the first box, and then kept: what this machine can hold.
+    assessment: Mutex<Option<Arc<Assessment>>>,
+    /// Networks of running background programs, by workspace.
+    networks: Mutex<HashMap<PathBuf, Weak<NetworkNamespace>>>,
+}
+
+impl Boxes {
+    /// Touches nothing but the search path's directories, which are shown where they would be
+    /// hidden: what the user runs by name, a box can run too.
+    pub(crate) fn new(mut config: BoxConfig, path: &OsStr) -> Self {
+        let programs = std::env::split_paths(path).filter_map(|entry| entry.canonicalize().ok());
+        let homes: Vec<_> = std::iter::once(&config.home).chain(&config.other_homes).collect();
+        let shown: Vec<_> =
+            programs.filter(|entry| entry.is_dir() && sandbox::hides(entry, &homes)).collect();
+        config.readable.extend(shown);
+        Self { config, assessment: Mutex::default(), networks: Mutex::default() }
+    }
+
+    /// What this machine can hold, tried once; `scratch` is where the canary gets a workspace.
+    pub(crate) fn assessment(&self, scratch: &Scratch) -> Result<Arc<Assessment>, ExecError> {
+        let mut known = self.assessment.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(assessment) = known.as_ref() {
+            return Ok(Arc::clone(assessment));
+        }
+        let directory = scratch.run_directory()?;
+        let made = sandbox::assess(&self.config.binary, directory.path()).map_err(|source| {
+            ExecError::Spawn { program: "the sandbox".into(), step: "try it", source }
+        })?;
+        let made = Arc::new(made);
+        *known = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// The same if it has been made.
+    pub(crate) fn known(&self) -> Option<Arc<Assessment>> {
+        self.assessment.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The layers that hold a box here, or the line with which programs are refused.
+    pub(crate) fn rung(&self, scratch: &Scratch) -> Result<Rung, ExecError> {
+        let assessment = self.assessment(scratch)?;
+        assessment.rung.ok_or_else(|| {
+            ExecError::Unconfinable(assessment.announcement.clone().unwrap_or_default())
+        })
+    }
+
+    /// What one program may do.
+    pub(crate) fn profile(
+        &self,
+        place: &Place<'_>,
+        cwd: &Path,
+        environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    ) -> Profile {
+        let config = &self.config;
+        let root = place.root.unwrap_or(place.scratch).to_owned();
+        let outside = |path: &&PathBuf| !path.starts_with(&root);
+        let homes: Vec<_> = std::iter::once(&config.home).chain(&config.other_homes).collect();
+        // Hidden already, unless something shows it again.
+        let shown = |path: &PathBuf| {
+            let mut places = config.readable.iter().chain(&config.writable).chain([&root]);
+            places.any(|place| path.starts_with(place))
+        };
+        let bare = |path: &&PathBuf| !sandbox::hides(path, &homes) || shown(path);
+        let emptied = config.emptied.iter().filter(bare).cloned().collect();
+        let network = if place.outbound.is_some() { Network::Proxied } else { Network::Off };
+        Profile {
+            mode: if place.root.is_some() { config.mode } else { Mode::ReadOnly },
+            network,
+            cwd: cwd.to_owned(),
+            home: config.home.clone(),
+            other_homes: config.other_homes.clone(),
+            emptied,
+            scratch: Some(place.scratch.to_owned()),
+            readable: config.readable.iter().filter(outside).cloned().collect(),
+            writable: config.writable.iter().filter(outside).cloned().collect(),
+            hidden: place.hidden.to_vec(),
+            unprotected: config.unprotected.clone(),
+            environment,
+            limits: config.limits.clone(),
+            root: root.clone(),
+        }
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.config.mode
+    }
+
+    pub(crate) fn binary(&self) -> &Path {
+        &self.config.binary
+    }
+
+    /// The network of a running background program of the workspace.
+    pub(crate) fn network(&self, root: &Path) -> Option<Arc<NetworkNamespace>> {
+        let networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
+        networks.get(root).and_then(Weak::upgrade)
+    }
+
+    /// Makes a network known for as long as somebody holds it.
+    pub(crate) fn share(&self, root: &Path, network: NetworkNamespace) -> Arc<NetworkNamespace> {
+        let network = Arc::new(network);
+        let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
+        networks.retain(|_, known| known.strong_count() > 0);
+        networks.insert(root.to_owned(), Arc::downgrade(&network));
+        network
+    }
+}

@@ -1,0 +1,132 @@
+//! A program in a box: its supervisor is the box's own, reached over the box's socket.
+
+use std::io;
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+
+use super::report::Report;
+use super::{Launch, Received, Supervisor};
+use crate::confinement::{Boxes, Outbound, Outlet};
+use crate::sandbox::{self, Event, Link, NetworkNamespace, Rung};
+
+/// A supervisor at the other end of a box's socket.
+#[derive(Debug)]
+pub(crate) struct Boxed {
+    link: Link,
+    child: Child,
+    reaped: bool,
+    outbound: Option<Arc<dyn Outbound>>,
+    outlet: Option<Box<dyn Outlet>>,
+    boxes: Arc<Boxes>,
+    root: Option<PathBuf>,
+    /// Held by background programs, so that later ones can join.
+    network: Option<Arc<NetworkNamespace>>,
+}
+
+impl Launch<'_> {
+    /// Starts the program in a box. A box that cannot be built, and a program that cannot be
+    /// executed, are not errors here: the box reports them.
+    pub(crate) fn start_boxed(
+        &self,
+        boxes: &Arc<Boxes>,
+        rung: Rung,
+    ) -> io::Result<Box<dyn Supervisor>> {
+        let place = &self.place;
+        let joined = place.root.and_then(|root| boxes.network(root));
+        let profile = boxes.profile(place, &self.cwd, self.environment.clone());
+        let launch = sandbox::Launch {
+            binary: boxes.binary(),
+            rung,
+            stdin: self.stdin.try_clone_to_owned()?,
+            join: joined.as_deref(),
+            share_network: place.shares_ports && joined.is_none(),
+        };
+        let (mut command, link) =
+            sandbox::command(&profile, &self.program, &self.arguments, launch)?;
+        let stream = |end: BorrowedFd<'_>| end.try_clone_to_owned().map(Stdio::from);
+        command.stdout(stream(self.stdout)?).stderr(stream(self.stderr)?);
+        let child = command.spawn()?;
+        Ok(Box::new(Boxed {
+            link,
+            child,
+            reaped: false,
+            outbound: place.outbound.cloned(),
+            outlet: None,
+            boxes: Arc::clone(boxes),
+            root: place.root.map(PathBuf::from),
+            network: joined.filter(|_| place.shares_ports),
+        }))
+    }
+}
+
+impl Supervisor for Boxed {
+    fn report_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+
+    fn try_report(&mut self) -> io::Result<Received> {
+        loop {
+            match self.link.receive()? {
+                None => return Ok(Received::Nothing),
+                Some(Event::Started(started)) => self.started(started)?,
+                Some(Event::Layers(_)) => {}
+                Some(Event::Failed(failure)) => return Ok(Received::Refused(failure)),
+                Some(Event::Ended(ended)) => {
+                    return Ok(Received::Report(Report::Ended {
+                        status: ended.wait_status,
+                        stopped: ended.stopped,
+                        left_behind: ended.left_behind,
+                    }));
+                }
+                Some(Event::Closed) => return Ok(Received::End),
+            }
+        }
+    }
+
+    fn stop(&self) {
+        self.link.stop();
+    }
+
+    /// Everything in the box dies with its supervisor.
+    fn kill(&mut self) {
+        if let Err(error) = self.child.kill() {
+            tracing::debug!(%error, "a box could not be killed");
+        }
+    }
+
+    fn reap(&mut self) -> Option<i32> {
+        if std::mem::replace(&mut self.reaped, true) {
+            return None;
+        }
+        self.child.wait().ok().map(ExitStatusExt::into_raw)
+    }
+
+    fn denied(&self) -> Vec<String> {
+        self.outlet.as_ref().map(|outlet| outlet.denied()).unwrap_or_default()
+    }
+}
+
+impl Boxed {
+    fn started(&mut self, started: sandbox::Started) -> io::Result<()> {
+        if let Some((listener, outbound)) = started.proxy.zip(self.outbound.as_ref()) {
+            self.outlet = Some(outbound.open(listener)?);
+        }
+        if let Some((network, root)) = started.network.zip(self.root.as_ref()) {
+            self.network = Some(self.boxes.share(root, network));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Boxed {
+    /// Only reached un-reaped when the run failed half way: nothing may be left running.
+    fn drop(&mut self) {
+        if !self.reaped {
+            self.stop();
+            self.reap();
+        }
+    }
+}
