@@ -29,6 +29,10 @@ const JOINED_DEFINITION: f64 = 0.6;
 const PATH: f64 = 3.0;
 const PATH_LEAD: f64 = 100.0;
 const NAMED: f64 = 0.5;
+/// Below this share of what was asked even the best hit is no good match.
+const GOOD_COVERAGE: f64 = 0.5;
+/// Below this share scattered words are no good match.
+const COINCIDENCE: f64 = 2.0 / 3.0;
 /// Content words from which a query is prose, and over how many more the factors fade.
 const PROSE_FROM: f64 = 7.0;
 const PROSE_OVER: f64 = 4.0;
@@ -46,8 +50,9 @@ pub(super) struct Score {
     /// The same without what only puts definitions before uses: what is far below by this is not
     /// worth showing.
     pub(super) relevance: f64,
-    /// How much of what was asked is there, weighted by rarity, 0 to 1.
-    pub(super) coverage: f64,
+    /// It covers at least half of what was asked, and not by words that only happen to stand in one
+    /// chunk.
+    pub(super) is_good: bool,
 }
 
 /// The score of a chunk.
@@ -124,5 +129,11 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     };
     value *= 1.0 + JOINED_DEFINITION * fit * gate;
     value *= 1.0 + NAMED * (seen.named / total).sqrt();
-    Score { value, relevance, coverage }
+    // Of a short query: half of it, word by word all over a long list, is a coincidence.
+    let scattered = asked as f64 <= PROSE_FROM
+        && coverage < COINCIDENCE
+        && seen.line / total < 1.0 / 3.0
+        && seen.closeness.is_some_and(|closeness| closeness < 0.1)
+        && seen.terms.iter().all(|term| term.in_title <= 0.0);
+    Score { value, relevance, is_good: coverage >= GOOD_COVERAGE && !scattered }
 }

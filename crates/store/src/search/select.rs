@@ -8,8 +8,6 @@ use crate::document::Origin;
 
 /// Hits below this share of the best score are left out.
 const CUT: f64 = 0.4;
-/// Below this share of what was asked even the best hit is no good match.
-const GOOD_COVERAGE: f64 = 0.5;
 /// Share of common lines from which two texts are copies of each other.
 const COPY: f64 = 0.7;
 /// Hits compared with each other.
@@ -19,7 +17,7 @@ const COMPARED: usize = 40;
 pub(super) fn select(mut rated: Vec<Rated>, limit: usize) -> (Vec<Rated>, bool) {
     order(&mut rated);
     let Some(best) = rated.first() else { return (rated, false) };
-    if best.score.coverage < GOOD_COVERAGE {
+    if !best.score.is_good {
         let mut rated = merge_identical(rated);
         rated.truncate(1);
         return (rated, false);

@@ -194,6 +194,20 @@ fn what_is_not_there_is_said() {
     assert_eq!(shelf.find("kubernetes ingress").verdict, Verdict::NoMatch);
     let weak = shelf.find("tuning kubernetes ingress certificates");
     assert_eq!((weak.verdict, weak.hits.len()), (Verdict::Weak, 1));
+    // Words that only happen to stand in one long list.
+    let entries = |words: &[&str]| {
+        let entry = |word: &&str| {
+            format!(
+                "- the {word} entry, one of many others here\n{}",
+                "- something else entirely, and more of it\n".repeat(9)
+            )
+        };
+        words.iter().map(entry).collect::<Vec<_>>().concat()
+    };
+    shelf.add("list.md", &format!("# List\n\n{}", entries(&["lantern", "harbour", "velvet"])));
+    shelf.add("near.md", "# Near\n\nA kettle stood by the copper basin, painted.\n");
+    assert_eq!(shelf.find("lantern harbour velvet quarry trumpet").verdict, Verdict::Weak);
+    assert_eq!(shelf.find("kettle copper basin quarry trumpet").verdict, Verdict::Good);
     assert_eq!(shelf.find("cache size").verdict, Verdict::Good);
     assert_eq!(Shelf::new().find("cache").verdict, Verdict::NothingToSearch);
 }
