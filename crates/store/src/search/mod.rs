@@ -87,7 +87,7 @@ pub(crate) fn search(
     rater.scan(&pending, &limits)?;
     let Rater { mut reader, rated, left, .. } = rater;
     let incomplete = (left > 0).then(|| format!("out of time: {left} chunks were not searched"));
-    let (chosen, good) = select::select(rated, query.limit);
+    let (chosen, good) = select::select(rated, query.limit, &request);
     let hits: Vec<Hit> = chosen.into_iter().map(|hit| shown(hit, &mut reader)).collect();
     let verdict = match (hits.is_empty(), good) {
         (true, _) => Verdict::NoMatch,

@@ -7,6 +7,9 @@ use super::porter::{base_of, stem_of};
 use super::stop::is_stop;
 use super::tokens::{Run, pairs, parts, runs};
 
+/// Words asked for up to which a query is short.
+const PROSE_FROM: f64 = 7.0;
+
 /// What a term is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TermKind {
@@ -122,6 +125,13 @@ impl Request {
             terms,
             words,
         }
+    }
+
+    /// How far the query goes beyond a short one into prose, in words asked for: where it does, no
+    /// text is expected to hold most of it.
+    pub(super) fn prose(&self) -> f64 {
+        let plain = self.phrases.is_empty() && self.exact.is_empty();
+        if plain { (self.asked().count() as f64 - PROSE_FROM).max(0.0) } else { 0.0 }
     }
 
     /// What a searcher means word by word: everything but joined forms.

@@ -33,8 +33,7 @@ const NAMED: f64 = 0.5;
 const GOOD_COVERAGE: f64 = 0.5;
 /// Below this share scattered words are no good match.
 const COINCIDENCE: f64 = 2.0 / 3.0;
-/// Content words from which a query is prose, and over how many more the factors fade.
-const PROSE_FROM: f64 = 7.0;
+/// Words of prose over which the factors fade.
 const PROSE_OVER: f64 = 4.0;
 
 /// What repetition is worth: the first place the most. `length` is relative to an average chunk.
@@ -50,6 +49,8 @@ pub(super) struct Score {
     /// The same without what only puts definitions before uses: what is far below by this is not
     /// worth showing.
     pub(super) relevance: f64,
+    /// How much of what was asked is there, weighted by rarity, 0 to 1.
+    pub(super) coverage: f64,
     /// It covers at least half of what was asked, and not by words that only happen to stand in one
     /// chunk.
     pub(super) is_good: bool,
@@ -82,12 +83,7 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     }
     let coverage = (found / total).min(1.0);
     // Long prose: trust BM25, fade the factors out.
-    let prose = request.phrases.is_empty() && request.exact.is_empty();
-    let fade = if prose && asked as f64 > PROSE_FROM {
-        (1.0 - (asked as f64 - PROSE_FROM) / PROSE_OVER).max(0.0)
-    } else {
-        1.0
-    };
+    let fade = (1.0 - request.prose() / PROSE_OVER).max(0.0);
     if asked > 1 {
         let weight = COVERAGE * fade;
         value *= 1.0 - weight + weight * coverage.powf(COVERAGE_POWER);
@@ -130,10 +126,10 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     value *= 1.0 + JOINED_DEFINITION * fit * gate;
     value *= 1.0 + NAMED * (seen.named / total).sqrt();
     // Of a short query: half of it, word by word all over a long list, is a coincidence.
-    let scattered = asked as f64 <= PROSE_FROM
+    let scattered = request.prose() <= 0.0
         && coverage < COINCIDENCE
         && seen.line / total < 1.0 / 3.0
         && seen.closeness.is_some_and(|closeness| closeness < 0.1)
         && seen.terms.iter().all(|term| term.in_title <= 0.0);
-    Score { value, relevance, is_good: coverage >= GOOD_COVERAGE && !scattered }
+    Score { value, relevance, coverage, is_good: coverage >= GOOD_COVERAGE && !scattered }
 }

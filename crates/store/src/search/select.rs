@@ -3,18 +3,21 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use super::query::Request;
 use super::rate::Rated;
 use crate::document::Origin;
 
 /// Hits below this share of the best score are left out.
 const CUT: f64 = 0.4;
+/// So are hits that hold less than this share of what the best one holds, unless the query is prose.
+const CUT_COVERAGE: f64 = 0.6;
 /// Share of common lines from which two texts are copies of each other.
 const COPY: f64 = 0.7;
 /// Hits compared with each other.
 const COMPARED: usize = 40;
 
 /// Puts hits in order, merges identical ones, and cuts the tail. True when the best is good enough.
-pub(super) fn select(mut rated: Vec<Rated>, limit: usize) -> (Vec<Rated>, bool) {
+pub(super) fn select(mut rated: Vec<Rated>, limit: usize, request: &Request) -> (Vec<Rated>, bool) {
     order(&mut rated);
     let Some(best) = rated.first() else { return (rated, false) };
     if !best.score.is_good {
@@ -23,7 +26,9 @@ pub(super) fn select(mut rated: Vec<Rated>, limit: usize) -> (Vec<Rated>, bool) 
         return (rated, false);
     }
     let least = best.score.relevance * CUT;
-    rated.retain(|hit| hit.score.relevance >= least);
+    let short = request.prose() <= 0.0;
+    let covered = if short { best.score.coverage * CUT_COVERAGE } else { 0.0 };
+    rated.retain(|hit| hit.score.relevance >= least && hit.score.coverage >= covered);
     let mut rated = copies_last(merge_identical(rated));
     rated.truncate(limit);
     (rated, true)
