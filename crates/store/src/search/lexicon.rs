@@ -151,6 +151,14 @@ pub(super) struct Lexicon {
 }
 
 impl Lexicon {
+    /// These words.
+    #[cfg(test)]
+    pub(super) fn of(words: &[&str]) -> Self {
+        let mut lexicon = Lexicon::default();
+        lexicon.add(words.iter().copied());
+        lexicon
+    }
+
     fn read(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut statement = connection
             .prepare_cached("SELECT id, words FROM word_lists WHERE id > ?1 ORDER BY id")?;
@@ -220,15 +228,9 @@ impl Lexicon {
 mod tests {
     use super::*;
 
-    fn lexicon(words: &[&str]) -> Lexicon {
-        let mut lexicon = Lexicon::default();
-        lexicon.add(words.iter().copied());
-        lexicon
-    }
-
     #[test]
     fn buckets_hold_each_word_once_and_sorted() {
-        let mut lexicon = lexicon(&["pear", "plum", "fig", "pear"]);
+        let mut lexicon = Lexicon::of(&["pear", "plum", "fig", "pear"]);
         lexicon.add(["kiwi", "plum", "fig"].into_iter());
         assert_eq!(lexicon.of_length(4).collect::<Vec<_>>(), ["kiwi", "pear", "plum"]);
         assert_eq!(lexicon.of_length(3).collect::<Vec<_>>(), ["fig"]);
@@ -238,7 +240,7 @@ mod tests {
     #[test]
     fn parts_are_found_within_words_only() {
         let lexicon =
-            lexicon(&["deadlock", "padlocks", "blocked", "lock", "clock", "abclo", "cking"]);
+            Lexicon::of(&["deadlock", "padlocks", "blocked", "lock", "clock", "abclo", "cking"]);
         assert_eq!(lexicon.containing("lock", 9), ["clock", "blocked", "deadlock", "padlocks"]);
         assert_eq!(lexicon.containing("lock", 2), ["clock", "blocked"]);
         assert!(lexicon.containing("lockx", 9).is_empty());

@@ -35,7 +35,7 @@ pub(super) fn repairs(
     let reach = if word.is_ascii() { most } else { most * 3 };
     for length in word.len().saturating_sub(reach).max(3)..=word.len() + reach {
         for known in lexicon.of_length(length) {
-            if !may_be_near(word.as_bytes(), known.as_bytes(), most) {
+            if !may_be_near(word.as_bytes(), known.as_bytes(), most) || !same_digits(word, known) {
                 continue;
             }
             if let Some(edits) = distance.between(&wanted, known, most) {
@@ -74,6 +74,15 @@ fn may_be_near(word: &[u8], known: &[u8], most: usize) -> bool {
         || known.get(1) == word.first()
         || known.first() == word.get(1);
     start && (letters(word) ^ letters(known)).count_ones() as usize <= 2 * most
+}
+
+/// Whether two words have the same digits in the same order: `sha1` and `sha3`, `page2` and `page`
+/// are different things, not slips of each other.
+fn same_digits(word: &str, known: &str) -> bool {
+    fn digits(word: &str) -> impl Iterator<Item = char> {
+        word.chars().filter(|letter| letter.is_numeric())
+    }
+    digits(word).eq(digits(known))
 }
 
 /// Which letters occur, one bit each.
@@ -119,5 +128,26 @@ impl Distance {
             std::mem::swap(last, now);
         }
         last.last().copied().filter(|edits| *edits <= most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repaired(word: &str, known: &[&str]) -> Vec<String> {
+        let found = repairs(&Lexicon::of(known), word, |_| Ok(1)).unwrap();
+        found.into_iter().map(|repair| repair.word).collect()
+    }
+
+    #[test]
+    fn slips_are_repaired_and_digits_are_none() {
+        assert_eq!(repaired("sheduler", &["scheduler", "schedule", "shelter"]), ["scheduler"]);
+        assert_eq!(repaired("wrod1", &["word1", "word2", "word"]), ["word1"]);
+        for (word, known) in
+            [("word1", "word2"), ("word", "word2"), ("word12", "word21"), ("sha3", "sha")]
+        {
+            assert_eq!(repaired(word, &[known]), Vec::<String>::new(), "{word}");
+        }
     }
 }

@@ -163,6 +163,20 @@ fn inflections_come_before_words_only_derived() {
 }
 
 #[test]
+fn a_slip_of_the_keys_never_changes_a_digit() {
+    let shelf = Shelf::with(&[
+        ("one.md", "# Queues\n\nThe worker1 queue.\n"),
+        (
+            "two.md",
+            "# Queues\n\nThe worker2 queue. A worker2 is no worker, worker2 is a worker2.\n",
+        ),
+    ]);
+    for (query, source) in [("wokrer1", "one.md"), ("worker1", "one.md"), ("wokrer2", "two.md")] {
+        assert_eq!(shelf.first(query).as_deref(), Some(source), "{query}");
+    }
+}
+
+#[test]
 fn quoted_text_wins() {
     let shelf = Shelf::with(&[
         ("many.md", "# Of and the\n\nof the state the of state of the the of state of state.\n"),
