@@ -1,7 +1,7 @@
 //! The public face: one executor owns the configuration, the found runtimes and the shutdown flag.
 
 use std::collections::HashMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -84,6 +84,11 @@ impl Executor {
     /// The program that runs `language`: looked for on the path when first asked, then remembered.
     pub fn runtime(&self, language: Language) -> Result<Runtime, ExecError> {
         self.shared.runtime(language, &ProjectTools::default())
+    }
+
+    /// Where programs are looked for: the search path that the executor was built with.
+    pub fn search_path(&self) -> &OsStr {
+        self.shared.environment.search_path()
     }
 
     /// Runs one program to its end, its deadline or its cancellation, in the calling thread.

@@ -11,7 +11,7 @@ use crate::args::exec_file::Request;
 use crate::call::Answer;
 use crate::error::ToolError;
 use crate::execute::{self, Answering, accept};
-use crate::open::{Named, open};
+use crate::open::Named;
 use crate::reference::Reference;
 use crate::render::short;
 use crate::root::check_root;
@@ -53,7 +53,7 @@ fn input(context: &Context, path: &str) -> Result<(File, PathBuf), ToolError> {
     if bare.get(..2).is_some_and(|prefix| prefix.eq_ignore_ascii_case("r:")) {
         return stored_range(context, path);
     }
-    let refused = match open(&context.root.path, &context.shared.config.readable, path) {
+    let refused = match context.open(path) {
         Ok(Named::File(opened)) => return Ok((opened.file, opened.path)),
         Ok(Named::Directory { .. }) => {
             return Err(ToolError::argument(

@@ -14,7 +14,8 @@ use crate::budget::ByteBudget;
 use crate::call::Answer;
 use crate::error::ToolError;
 use crate::limits;
-use crate::open::{Named, Opened, open, reopen};
+use crate::open::{Named, Opened, reopen};
+use crate::policy::Rules;
 use crate::render::{self, counted};
 use crate::root::{check_root, reason, shown};
 use crate::toolbox::Context;
@@ -24,12 +25,10 @@ use crate::walk::{Filters, Found, Reason, Skipped, Walk, unwanted_content};
 pub(crate) fn index(context: &Context, request: Request) -> Result<Answer, ToolError> {
     match request {
         Request::Content { content, source } => self::content(context, &content, source.as_deref()),
-        Request::Path(args) => {
-            match open(&context.root.path, &context.shared.config.readable, &args.path)? {
-                Named::File(opened) => file(context, &args, opened),
-                Named::Directory { relative, base } => directory(context, &args, &base, &relative),
-            }
-        }
+        Request::Path(args) => match context.open(&args.path)? {
+            Named::File(opened) => file(context, &args, opened),
+            Named::Directory { relative, base } => directory(context, &args, &base, &relative),
+        },
     }
 }
 
@@ -144,7 +143,7 @@ impl<'a> Text<'a> {
 
 /// Indexes one file again under its label; used when a search finds that it has changed.
 pub(crate) fn refresh_file(context: &Context, label: &str, path: &Path) -> Result<(), ToolError> {
-    let named = open(&context.root.path, &context.shared.config.readable, &path.to_string_lossy())?;
+    let named = context.open(&path.to_string_lossy())?;
     let Named::File(mut opened) = named else {
         return Err(ToolError::argument("path", "is a directory now"));
     };
@@ -186,7 +185,8 @@ fn directory(
     let labels = Labels { source: args.source.as_deref(), root: &context.root.path, start: &start };
     let known = known(context, &labels).map_err(not_indexed)?;
     let writer = context.root.store.writer().map_err(not_indexed)?;
-    let mut run = Run { context, base, writer, tally: Tally::default() };
+    let rules = context.root.policy.rules()?;
+    let mut run = Run { context, rules: &rules, base, writer, tally: Tally::default() };
     let mut walk = Walk::new(base, relative, &filters);
     let mut unseen: HashMap<String, KnownFile> =
         known.into_iter().map(|file| (file.label.clone(), file)).collect();
@@ -203,6 +203,10 @@ fn directory(
         let before = unseen.remove(&label);
         if let Some(reason) = run.file(&found, &label, before.as_ref()).map_err(not_indexed)? {
             walk.pass_over(reason);
+            // What may not be read any more is not kept either.
+            if reason == Reason::Denied && run.writer.forget(&label).map_err(not_indexed)? {
+                run.tally.removed += 1;
+            }
         }
         if run.tally.files.is_multiple_of(100) {
             context.progress(run.tally.files as f64, None, "indexed");
@@ -259,6 +263,7 @@ impl Labels<'_> {
 /// One run over a directory.
 struct Run<'a> {
     context: &'a Context,
+    rules: &'a Rules,
     base: &'a Path,
     writer: Writer,
     tally: Tally,
@@ -272,14 +277,18 @@ impl Run<'_> {
         label: &str,
         before: Option<&KnownFile>,
     ) -> Result<Option<Reason>, StoreError> {
+        if self.rules.reading(&found.path, false).is_some() {
+            return Ok(Some(Reason::Denied));
+        }
         if before.is_some_and(|before| before.stamp == found.stamp) {
             self.tally.files += 1;
             self.tally.unchanged += 1;
             return Ok(None);
         }
         let relative = found.path.strip_prefix(self.base).unwrap_or(&found.path);
-        let Some(mut opened) = reopen(self.base, relative) else {
-            return Ok(Some(Reason::Unreadable));
+        let mut opened = match reopen(self.rules, self.base, relative) {
+            Ok(opened) => opened,
+            Err(reason) => return Ok(Some(reason)),
         };
         if let Some(reason) = unwanted_content(&mut opened) {
             return Ok(Some(reason));

@@ -1,7 +1,7 @@
 //! Opens the user's files: beneath the root, without magic links, and checks what was opened.
 
 use std::fs::File;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,11 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use crate::error::ToolError;
+use crate::policy::Rules;
 use crate::render::short;
 use crate::root::{beneath, reason};
+use crate::toolbox::Context;
+use crate::walk::Reason;
 
 /// A regular file that was opened and then checked: what was checked is what is read.
 #[derive(Debug)]
@@ -31,11 +34,47 @@ pub(crate) enum Named {
     Directory { relative: PathBuf, base: PathBuf },
 }
 
+impl Context {
+    /// Opens `path` beneath the root, or beneath another directory that the user named.
+    ///
+    /// # Errors
+    /// One line: it is missing, leads out, is neither a regular file nor a directory, or is denied.
+    pub(crate) fn open(&self, path: &str) -> Result<Named, ToolError> {
+        let rules = self.root.policy.rules()?;
+        let named = open(&self.root.path, &self.shared.config.readable, path)?;
+        match denied(&rules, &named) {
+            Some(rule) => Err(ToolError::Refused(format!(
+                "path {} is denied by the rule {rule}",
+                short(path)
+            ))),
+            None => Ok(named),
+        }
+    }
+}
+
+/// The rule that denies what was opened, by the name it was given or by its own.
+fn denied<'r>(rules: &'r Rules, named: &Named) -> Option<&'r str> {
+    if !rules.any_reading() {
+        return None;
+    }
+    match named {
+        Named::Directory { relative, base } => rules.reading(&base.join(relative), true),
+        Named::File(opened) => rules
+            .reading(&opened.path, false)
+            .or_else(|| rules.reading(&real_path(&opened.file)?, false)),
+    }
+}
+
+/// Where an open file is, whatever links led to it.
+fn real_path(file: &File) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+}
+
 /// Opens `path` beneath `root`, or beneath one of `also`. Links are followed as long as they stay inside.
 ///
 /// # Errors
 /// One line: it is missing, leads out, or is neither a regular file nor a directory.
-pub(crate) fn open(root: &Path, also: &[PathBuf], path: &str) -> Result<Named, ToolError> {
+fn open(root: &Path, also: &[PathBuf], path: &str) -> Result<Named, ToolError> {
     let error = |what: &str| ToolError::argument("path", format!("{} {what}", short(path)));
     if path.contains('\0') {
         return Err(ToolError::argument("path", "must not hold a NUL character"));
@@ -108,12 +147,13 @@ fn classify(file: File, base: &Path, relative: PathBuf) -> Result<Named, String>
     Ok(Named::File(Opened { stamp: stamp(&found), file, relative, path }))
 }
 
-/// Opens a file that a walk found; `None` when it is not a regular file any more.
-pub(crate) fn reopen(base: &Path, relative: &Path) -> Option<Opened> {
-    let file = open_beneath(base, relative).ok()?;
+/// Opens a file that a walk found, unless it is denied or not a regular file any more.
+pub(crate) fn reopen(rules: &Rules, base: &Path, relative: &Path) -> Result<Opened, Reason> {
+    let file = open_beneath(base, relative).map_err(|_| Reason::Unreadable)?;
     match classify(file, base, relative.to_owned()) {
-        Ok(Named::File(opened)) => Some(opened),
-        _ => None,
+        Ok(named) if denied(rules, &named).is_some() => Err(Reason::Denied),
+        Ok(Named::File(opened)) => Ok(opened),
+        _ => Err(Reason::Unreadable),
     }
 }
 

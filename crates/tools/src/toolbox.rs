@@ -187,7 +187,7 @@ impl Shared {
                 store: (self.stores)(path),
                 scripts: Scripts::default(),
                 jobs: Jobs::default(),
-                policy: Policy::default(),
+                policy: Policy::new(path, self.config.home.as_deref(), &self.config.readable),
                 digested: Mutex::default(),
             })
         }))

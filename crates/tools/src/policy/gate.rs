@@ -1,12 +1,15 @@
 //! The only way to a program: what is run was authorized, or it does not compile.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use quietcontext_exec::{Cancel, ExecError, Executor, Job, Language, Run, RunRequest, Runtime};
+use quietcontext_exec::{
+    Cancel, ExecError, Executor, Job, Language, Program, Run, RunRequest, Runtime,
+};
 
-use super::Policy;
+use super::{Dialect, Policy, hidden};
 use crate::error::ToolError;
 
 /// A run that the deny rules let pass. Only [`Policy::authorize`] makes one.
@@ -15,13 +18,41 @@ pub(crate) struct Authorized(RunRequest);
 
 impl Policy {
     /// Lets a run pass, or says in one line which rule denies it or why that cannot be told.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the rules follow")]
     pub(crate) fn authorize(
         &self,
-        _executor: &Gate,
+        executor: &Gate,
         request: RunRequest,
     ) -> Result<Authorized, ToolError> {
-        Ok(Authorized(request))
+        let rules = self.rules()?;
+        if rules.loaded.bash.is_empty() {
+            return Ok(Authorized(request));
+        }
+        let (language, text) = match &request.program {
+            Program::Command(text) => (Language::parse("shell"), Some(text)),
+            Program::Code { language, code } => {
+                (Some(*language), (language.name() == "shell").then_some(code))
+            }
+        };
+        let runtime = language.and_then(|language| executor.runtime(language).ok());
+        if let Some(text) = text {
+            let bash = runtime.as_ref().is_some_and(|runtime| runtime.name == "bash");
+            let dialect = if bash { Dialect::Bash } else { Dialect::Posix };
+            rules.check_shell(text, dialect, &request.cwd).map_err(ToolError::Refused)?;
+        }
+        // A program that is taken out of the view cannot run others either.
+        let real = runtime.and_then(|runtime| runtime.path.canonicalize().ok());
+        let denied = hidden::programs(&rules, &self.root, executor.search_path())
+            .into_iter()
+            .find(|(program, _)| Some(program) == real.as_ref())
+            .and_then(|(_, rule)| rules.loaded.bash.get(rule));
+        match (denied, language) {
+            (Some(rule), Some(language)) => Err(ToolError::Refused(format!(
+                "not run: the program for {} is denied by the rule {}",
+                language.name(),
+                rule.shown
+            ))),
+            _ => Ok(Authorized(request)),
+        }
     }
 }
 
@@ -51,6 +82,11 @@ impl Gate {
     /// The program that runs `language`.
     pub(crate) fn runtime(&self, language: Language) -> Result<Runtime, ExecError> {
         self.0.runtime(language)
+    }
+
+    /// Where programs are looked for.
+    pub(crate) fn search_path(&self) -> &OsStr {
+        self.0.search_path()
     }
 
     /// An open file without a name, for text that is handed to a program.

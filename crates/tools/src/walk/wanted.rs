@@ -86,6 +86,7 @@ const MINIFIED_LINE: usize = 500;
 pub(crate) enum Reason {
     Binary,
     BuildFolder,
+    Denied,
     DependencyFolder,
     Empty,
     Generated,
@@ -102,6 +103,7 @@ impl Reason {
         match self {
             Self::Binary => "binary",
             Self::BuildFolder => "build folders",
+            Self::Denied => "denied by rules",
             Self::DependencyFolder => "dependency folders",
             Self::Empty => "empty",
             Self::Generated => "generated",
