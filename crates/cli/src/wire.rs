@@ -110,6 +110,7 @@ fn boxes(sandbox: Sandbox, data_dir: &Path, home: Option<&Path>) -> exec::Confin
             .collect(),
         home,
         emptied: vec![place::real(data_dir)],
+        caches: Some(data_dir.join("caches")),
         readable: real(sandbox.readable),
         writable: real(sandbox.writable),
         unprotected: sandbox.unprotected,

@@ -3,10 +3,15 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt;
+use std::fs::DirBuilder;
 use std::io;
 use std::net::TcpListener;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use sha2::{Digest as _, Sha256};
 
 use crate::error::ExecError;
 use crate::sandbox::{self, Assessment, Limits, Mode, Network, NetworkNamespace, Profile, Rung};
@@ -34,6 +39,8 @@ pub struct BoxConfig {
     pub other_homes: Vec<PathBuf>,
     /// Directories that are empty in every box: the product's own data.
     pub emptied: Vec<PathBuf>,
+    /// Where the caches of workspaces are kept, a directory each; `None`: programs have none.
+    pub caches: Option<PathBuf>,
     /// More that may be read although it lies in a hidden directory.
     pub readable: Vec<PathBuf>,
     /// More that may be written.
@@ -79,6 +86,12 @@ pub(crate) struct Boxes {
     assessment: Mutex<Option<Arc<Assessment>>>,
     /// Networks of running background programs, by workspace.
     networks: Mutex<HashMap<PathBuf, Weak<NetworkNamespace>>>,
+}
+
+/// Name of a workspace's directory among the caches.
+fn cache_name(root: &Path) -> String {
+    let hash = Sha256::digest(root.as_os_str().as_bytes());
+    hash.iter().take(8).fold(String::new(), |name, byte| format!("{name}{byte:02x}"))
 }
 
 impl Boxes {
@@ -148,6 +161,7 @@ impl Boxes {
             other_homes: config.other_homes.clone(),
             emptied,
             scratch: Some(place.scratch.to_owned()),
+            caches: place.root.and_then(|root| self.caches_of(root)),
             readable: config.readable.iter().filter(outside).cloned().collect(),
             writable: config.writable.iter().filter(outside).cloned().collect(),
             hidden: place.hidden.to_vec(),
@@ -155,6 +169,20 @@ impl Boxes {
             environment,
             limits: config.limits.clone(),
             root: root.clone(),
+        }
+    }
+
+    /// The directory of a workspace's caches, made if it is not there. Without one programs run all
+    /// the same, and fetch and compile anew.
+    fn caches_of(&self, root: &Path) -> Option<PathBuf> {
+        let directory = self.config.caches.as_ref()?.join(cache_name(root));
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+        match made.and_then(|()| directory.canonicalize()) {
+            Ok(directory) => Some(directory),
+            Err(error) => {
+                tracing::warn!(%error, "no place for caches");
+                None
+            }
         }
     }
 

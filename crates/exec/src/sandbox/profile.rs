@@ -96,6 +96,9 @@ pub struct Profile {
     pub emptied: Vec<PathBuf>,
     /// The run's own directory, with its program: writable in every mode, like the temporary one.
     pub scratch: Option<PathBuf>,
+    /// The workspace's own caches (an existing directory): writable in every mode, since nobody else
+    /// reads them.
+    pub caches: Option<PathBuf>,
     /// More that may be read although it lies in a hidden directory (canonical).
     pub readable: Vec<PathBuf>,
     /// More that may be written (canonical).
@@ -134,6 +137,7 @@ impl Profile {
             other_homes: Vec::new(),
             emptied: Vec::new(),
             scratch: None,
+            caches: None,
             readable: Vec::new(),
             writable: Vec::new(),
             hidden: Vec::new(),
@@ -153,7 +157,12 @@ impl Profile {
         let lists =
             [&self.other_homes, &self.emptied, &self.readable, &self.writable, &self.hidden];
         let singles = [&self.root, &self.cwd, &self.home];
-        for path in singles.into_iter().chain(&self.scratch).chain(lists.into_iter().flatten()) {
+        for path in singles
+            .into_iter()
+            .chain(&self.scratch)
+            .chain(&self.caches)
+            .chain(lists.into_iter().flatten())
+        {
             if !is_plain(path) {
                 return Err(ProfileError::Path(path.clone()));
             }
@@ -201,6 +210,7 @@ wire_struct!(Profile {
     other_homes,
     emptied,
     scratch,
+    caches,
     readable,
     writable,
     hidden,

@@ -9,6 +9,8 @@ pub enum Show {
     ReadOnly,
     /// A copy without credential fields.
     Cleaned,
+    /// A cache that tools write: read-only, with a writable layer over it.
+    Layered,
 }
 
 /// Toolchains and configuration of the home that a program may see, relative to the home.
@@ -22,8 +24,8 @@ pub const TOOLCHAINS: &[(&str, Show)] = &[
     (".cargo/config", Show::Cleaned),
     (".cargo/config.toml", Show::Cleaned),
     (".cargo/env", Show::ReadOnly),
-    (".cargo/git", Show::ReadOnly),
-    (".cargo/registry", Show::ReadOnly),
+    (".cargo/git", Show::Layered),
+    (".cargo/registry", Show::Layered),
     (".condarc", Show::Cleaned),
     (".config/composer/vendor", Show::ReadOnly),
     (".config/git/attributes", Show::ReadOnly),
@@ -41,6 +43,8 @@ pub const TOOLCHAINS: &[(&str, Show)] = &[
     (".ghcup", Show::ReadOnly),
     (".gitconfig", Show::Cleaned),
     (".goenv", Show::ReadOnly),
+    (".gradle/caches", Show::Layered),
+    (".gradle/wrapper", Show::ReadOnly),
     (".hex/packages", Show::ReadOnly),
     (".jenv", Show::ReadOnly),
     (".julia/packages", Show::ReadOnly),
@@ -52,15 +56,16 @@ pub const TOOLCHAINS: &[(&str, Show)] = &[
     (".local/share/gem", Show::ReadOnly),
     (".local/share/mise", Show::ReadOnly),
     (".local/share/pipx", Show::ReadOnly),
-    (".local/share/pnpm", Show::ReadOnly),
+    (".local/share/pnpm", Show::Layered),
     (".local/share/uv", Show::ReadOnly),
     (".local/state/nix", Show::ReadOnly),
-    (".m2/repository", Show::ReadOnly),
+    (".m2/repository", Show::Layered),
     (".mix", Show::ReadOnly),
     (".nix-profile", Show::ReadOnly),
     (".npm-global", Show::ReadOnly),
+    (".npm/_cacache", Show::Layered),
     (".npmrc", Show::Cleaned),
-    (".nuget/packages", Show::ReadOnly),
+    (".nuget/packages", Show::Layered),
     (".nvm", Show::ReadOnly),
     (".opam", Show::ReadOnly),
     (".pip/pip.conf", Show::Cleaned),
@@ -74,11 +79,29 @@ pub const TOOLCHAINS: &[(&str, Show)] = &[
     (".volta", Show::ReadOnly),
     ("R", Show::ReadOnly),
     ("anaconda3", Show::ReadOnly),
-    ("go", Show::ReadOnly),
+    ("go/bin", Show::ReadOnly),
+    ("go/pkg/mod", Show::Layered),
+    ("go/src", Show::ReadOnly),
     ("miniconda3", Show::ReadOnly),
     ("miniforge3", Show::ReadOnly),
     ("perl5", Show::ReadOnly),
     ("sdk", Show::ReadOnly),
+];
+
+/// Where the workspace's own caches are, relative to the home.
+pub(super) const CACHE_DIRECTORY: &str = ".cache";
+
+/// Variables that lead tools into [`CACHE_DIRECTORY`]: name, place in it, and the row of
+/// [`TOOLCHAINS`] whose layer makes it unnecessary where that is there.
+pub(super) const CACHES: &[(&str, &str, &str)] = &[
+    ("BUN_INSTALL_CACHE_DIR", "bun", ""),
+    ("GOCACHE", "go-build", ""),
+    ("GOMODCACHE", "go-mod", "go/pkg/mod"),
+    ("NUGET_PACKAGES", "nuget", ".nuget/packages"),
+    ("PIP_CACHE_DIR", "pip", ""),
+    ("UV_CACHE_DIR", "uv", ""),
+    ("XDG_CACHE_HOME", "", ""),
+    ("npm_config_cache", "npm", ".npm/_cacache"),
 ];
 
 /// Read-only inside the workspace, relative to it: what other programs run or obey later, outside
@@ -142,6 +165,10 @@ mod tests {
     fn rows_are_sorted_unique_relative_and_do_not_nest() {
         let names: Vec<_> = TOOLCHAINS.iter().map(|(name, _)| *name).collect();
         assert!(names.is_sorted());
+        assert!(CACHES.is_sorted());
+        for (_, _, row) in CACHES {
+            assert!(row.is_empty() || TOOLCHAINS.contains(&(row, Show::Layered)), "{row}");
+        }
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
         assert!(PROTECTED.is_sorted());
         for name in names.iter().chain(PROTECTED) {
@@ -187,7 +214,7 @@ mod tests {
         ];
         for store in stores {
             for (name, show) in TOOLCHAINS {
-                let exposes = *show == Show::ReadOnly && Path::new(store).starts_with(name);
+                let exposes = *show != Show::Cleaned && Path::new(store).starts_with(name);
                 assert!(!exposes && store != *name, "{name} shows {store}");
             }
         }

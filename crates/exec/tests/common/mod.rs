@@ -37,6 +37,7 @@ fn confinement(directory: &Path) -> Confinement {
         home: home.canonicalize().unwrap(),
         other_homes: std::env::var_os("HOME").map(PathBuf::from).into_iter().collect(),
         emptied: Vec::new(),
+        caches: Some(directory.join("caches")),
         readable: Vec::new(),
         writable: Vec::new(),
         unprotected: Vec::new(),

@@ -100,6 +100,39 @@ both! {
         assert_eq!(lab.control(&["append", &tool]), "done");
     }
 
+    /// What tools put into their caches lasts, for this workspace only, and the real ones are never
+    /// written. A box that runs beside another has layers that end with it.
+    fn caches_last_and_the_real_ones_are_never_written(lab) {
+        furnish(lab);
+        std::fs::create_dir_all(lab.path("home/.cargo/registry/cache")).unwrap();
+        std::fs::write(lab.path("home/.cargo/registry/cache/old"), "old\n").unwrap();
+        for name in ["outside/caches", "outside/others"] {
+            std::fs::create_dir(lab.path(name)).unwrap();
+        }
+        lab.give_away();
+        let caches = lab.at("outside/caches");
+        let run = |caches: &str, text: &str| {
+            lab.run(&["--caches", caches], &["/bin/bash", "-c", text]).good().to_owned()
+        };
+        let text = "cd ~/.cargo/registry/cache && cat old && echo changed > old && echo new > new && \
+            rm -f gone && mkdir -p d/e && mv d/e d/f && echo kept > ~/.cache/kept && echo $GOCACHE";
+        assert_eq!(run(&caches, text), format!("old\n{}/.cache/go-build", lab.at("home")));
+        assert_eq!(std::fs::read_to_string(lab.path("home/.cargo/registry/cache/old")).unwrap(), "old\n");
+        assert!(!lab.path("home/.cargo/registry/cache/new").exists());
+        assert!(!lab.path("home/.cache").exists());
+        let look = "cd ~/.cargo/registry/cache; cat old new ~/.cache/kept; ls d";
+        assert_eq!(run(&caches, look), "changed\nnew\nkept\nf");
+        let elsewhere = run(&lab.at("outside/others"), "cat ~/.cargo/registry/cache/old; ls -A ~/.cache");
+        assert_eq!(elsewhere, "old");
+        // While another box has the lasting layers.
+        let lock = std::fs::File::open(lab.path("outside/caches/lock")).unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+        let beside = "cd ~/.cargo/registry/cache; cat old; echo y > beside && cat beside ~/.cache/kept";
+        assert_eq!(run(&caches, beside), "old\ny\nkept");
+        drop(lock);
+        assert_eq!(run(&caches, "cat ~/.cargo/registry/cache/old; ls ~/.cargo/registry/cache/beside || echo no"), "changed\nno");
+    }
+
     /// Configuration comes back as a copy without credentials.
     fn configuration_comes_back_clean(lab) {
         furnish(lab);

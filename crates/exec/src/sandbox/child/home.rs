@@ -12,6 +12,7 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use super::super::profile::Profile;
 use super::super::report::{Failure, InStep as _, Step};
 use super::super::table::{Show, TOOLCHAINS};
+use super::caches::{self, Caches};
 use super::clean::clean;
 use super::mounts::Access;
 use super::view::View;
@@ -22,7 +23,15 @@ const CONFIGURATION_BYTES: u64 = 256 * 1024;
 const LINKS: usize = 40;
 
 /// Brings every row of the table that exists back into a home.
-pub(super) fn furnish(view: &View, profile: &Profile, home: &Path) -> Result<(), Failure> {
+pub(super) fn furnish(
+    view: &View,
+    profile: &Profile,
+    caches: Option<&Caches>,
+    home: &Path,
+) -> Result<(), Failure> {
+    if let Some(caches) = caches {
+        caches.show(view, home)?;
+    }
     // One look at the home spares one at each row that is not there.
     let Ok(entries) = std::fs::read_dir(home) else { return Ok(()) };
     let there: HashSet<OsString> = entries.flatten().map(|entry| entry.file_name()).collect();
@@ -37,6 +46,7 @@ pub(super) fn furnish(view: &View, profile: &Profile, home: &Path) -> Result<(),
         let Some(source) = resolve(&target, &profile.root, &profile.writable) else { continue };
         match show {
             Show::ReadOnly => view.bind(Step::Home, &source, &target, Access::ReadOnly)?,
+            Show::Layered => caches::layer(view, caches, (&source, &target), name)?,
             Show::Cleaned => copy(view, &source, &target).step(Step::Home, name)?,
         }
     }

@@ -14,7 +14,8 @@ use rustix::process::{
 
 use super::super::profile::Mode as Writing;
 use super::super::report::{Ended, Failure, InStep as _, Message, Step};
-use super::super::table::{EMPTIED, ROOT_SECRETS, SHOWN};
+use super::super::table::{CACHE_DIRECTORY, EMPTIED, ROOT_SECRETS, SHOWN};
+use super::caches::{self, Caches};
 use super::mounts::Access;
 use super::namespaces::{self, Gate, Identity, Side};
 use super::protect::Plan;
@@ -33,6 +34,8 @@ pub(super) struct Outside<'a> {
     pub(super) sockets: &'a [PathBuf],
     /// Path of standard input, where it is a file with a name.
     pub(super) stdin: Option<&'a Path>,
+    /// The workspace's caches.
+    pub(super) caches: Option<&'a Caches>,
     /// Opened when the control group has taken init in.
     pub(super) gate: &'a Gate,
 }
@@ -161,7 +164,11 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     landlock::restrict(&rules)?;
     seccomp::apply(seccomp::Sockets::Namespaced)?;
 
-    let variables = program::additions(specification, OsString::from("/tmp"), port);
+    let mut variables = program::additions(specification, OsString::from("/tmp"), port);
+    if outside.caches.is_some() {
+        let directory = profile.home.join(CACHE_DIRECTORY);
+        variables.extend(caches::variables(profile, &directory));
+    }
     outside.gate.pass().step(Step::Limits, "control group")?;
     let main = match namespaces::fork(0).step(Step::Init, "")? {
         Side::Parent(main) => main,
@@ -257,7 +264,7 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
                 let mode = if shared { Mode::from_raw_mode(0o1777) } else { Mode::RWXU };
                 view.empty(&path, &format!("empty{number}"), mode)?;
                 if profile.homes().any(|home| *home == path) {
-                    home::furnish(&view, profile, &path)?;
+                    home::furnish(&view, profile, outside.caches, &path)?;
                 }
             }
             Change::ReadOnly => view.bind(step, &path, &path, Access::ReadOnly)?,

@@ -1,5 +1,6 @@
 //! The supervisor: the product's binary in its hidden role, outside the box it builds.
 
+mod caches;
 mod canary;
 mod cgroup;
 mod clean;
@@ -137,11 +138,13 @@ fn supervise(order: &Order) -> Result<(), Failure> {
     let sockets = sockets::visible(&specification.profile);
     let group = cgroup::Group::create(&specification.profile.limits);
     let stdin = descriptors::path_of_standard_input();
+    let caches = caches::prepare(&specification.profile);
     let outside = init::Outside {
         order,
         plan: &plan,
         sockets: &sockets,
         stdin: stdin.as_deref(),
+        caches: caches.as_ref(),
         gate: &gate,
     };
     let watched = init::start(&outside).and_then(|init| {

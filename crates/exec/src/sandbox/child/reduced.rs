@@ -15,6 +15,7 @@ use super::super::ladder::LANDLOCK_SCOPES;
 use super::super::profile::{Mode, Profile};
 use super::super::report::{Ended, Failure, InStep as _, Message, Step};
 use super::super::table::{DEVICES, EMPTIED, ROOT_SECRETS, Show, TOOLCHAINS};
+use super::caches;
 use super::cgroup::Group;
 use super::namespaces::{self, Gate, Identity, Side};
 use super::view::system_directory;
@@ -63,6 +64,7 @@ fn start(
     let specification = &order.specification;
     let profile = &specification.profile;
     let repository = protect::outside(profile);
+    let caches = caches::prepare(profile);
     order.channel.tell(&Message::Started { proxy: false, network: false }, &[]);
     match namespaces::fork(0).step(Step::Init, "")? {
         Side::Parent(main) => Ok(main),
@@ -85,7 +87,10 @@ fn start(
                 |failure| failure,
                 |()| {
                     let temporary = temporary.as_os_str().to_owned();
-                    let variables = program::additions(specification, temporary, None);
+                    let mut variables = program::additions(specification, temporary, None);
+                    if let Some(caches) = &caches {
+                        variables.extend(caches::variables(profile, &caches.directory()));
+                    }
                     program::become_program(specification, &variables)
                 },
             );
@@ -114,7 +119,7 @@ fn rules(
     let mut readable = all_but(&hidden);
     for (name, show) in TOOLCHAINS {
         // A copy without credentials needs a view of its own, which there is not.
-        if *show == Show::ReadOnly {
+        if *show != Show::Cleaned {
             let rows = profile.homes().map(|home| home.join(name));
             readable.extend(
                 rows.filter_map(|path| home::resolve(&path, &profile.root, &profile.writable)),
@@ -127,6 +132,7 @@ fn rules(
     let mut writable: Vec<_> = DEVICES.iter().map(|name| Path::new("/dev").join(name)).collect();
     writable.push(temporary.to_path_buf());
     writable.extend(profile.scratch.clone());
+    writable.extend(profile.caches.as_ref().map(|caches| caches.join("cache")));
     if profile.mode == Mode::WorkspaceWrite {
         writable.push(profile.root.clone());
         writable.extend(profile.writable.iter().chain(repository).cloned());

@@ -1,5 +1,6 @@
 //! The view: the host's tree read-only, hidden directories empty, and what comes back on top.
 
+use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use rustix::process::pivot_root;
 
 use super::super::profile::Profile;
 use super::super::report::{Failure, InStep as _, Step};
+use super::caches::Layer;
 use super::mounts::{self, Access};
 
 /// The tree under construction, mounted over the host's root and not yet entered.
@@ -109,6 +111,27 @@ impl View {
         .is_dir();
         let place = self.make(target, is_directory).step(step, &shown)?;
         mounts::attach(&tree, &place).step(step, &shown)
+    }
+
+    /// Puts the host's directory at `source` to `target` with a writable layer over it.
+    pub(super) fn layer(&self, source: &Path, target: &Path, layer: &Layer) -> io::Result<()> {
+        // A colon separates layers.
+        let escaped = |path: &Path| {
+            let text = path.to_str().ok_or(io::ErrorKind::InvalidInput)?;
+            Ok::<_, io::Error>(text.replace('\\', "\\\\").replace(':', "\\:"))
+        };
+        let (lower, upper, work) =
+            (escaped(source)?, escaped(&layer.upper)?, escaped(&layer.work)?);
+        let options: &[(&CStr, &str)] = &[
+            (c"lowerdir", &lower),
+            (c"upperdir", &upper),
+            (c"workdir", &work),
+            (c"userxattr", ""),
+        ];
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+        let tree = mounts::new(c"overlay", options, attributes)?;
+        let place = self.make(target, true)?;
+        Ok(mounts::attach(&tree, &place)?)
     }
 
     /// Covers what the view has at `path` by itself, with the given access. What is not in the
