@@ -167,7 +167,7 @@ mod tests {
                 program: "/bin/sh".into(),
                 arguments: Vec::new(),
                 cwd: "/".into(),
-                output: "/x".into(),
+                output: "x",
                 inputs: Some(inputs.iter().map(|input| input.as_bytes().to_vec()).collect()),
             })
             .unwrap()

@@ -20,7 +20,7 @@ use crate::project::ProjectTools;
 use crate::request::{Run, RunRequest};
 use crate::run::Prepared;
 use crate::runtime::{self, Runtime};
-use crate::sandbox::{Assessment, Mode};
+use crate::sandbox::{Assessment, Mode, Rung, STAGE};
 use crate::scratch::Scratch;
 
 /// What an executor is built from. Taken once, by the one place that reads the environment.
@@ -145,6 +145,15 @@ impl Shared {
             step: "make a process",
             source,
         })
+    }
+
+    /// Where a program sees its run's directory: where it is, but for boxes, whose programs all see
+    /// the same short path. It stands in every message that names the program.
+    pub(crate) fn shown(&self, directory: &Path) -> Result<PathBuf, ExecError> {
+        match &self.boxes {
+            Some(boxes) if boxes.rung(&self.scratch)? == Rung::Namespaces => Ok(STAGE.into()),
+            _ => Ok(directory.to_owned()),
+        }
     }
 
     /// What a box lets programs write; `None`: there are no boxes.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
@@ -12,21 +12,22 @@ use crate::error::ExecError;
 use crate::language::Language;
 use crate::request::Input;
 
-/// Stages the file's text when the program names it.
+/// Stages the file's text in a directory when the program names it, and gives the name it has there.
 pub(crate) fn stage_content(
     language: Language,
     code: &str,
     input: &Input,
     stage: &Path,
-) -> Result<Option<PathBuf>, ExecError> {
+) -> Result<Option<&'static str>, ExecError> {
+    /// Its name there.
+    const CONTENT: &str = "content";
     let Input::File { file, .. } = input else { return Ok(None) };
     if !language.mentions_content(code) {
         return Ok(None);
     }
-    let path = stage.join("content");
     let nul = if language == Language::shell() { Nul::Refused } else { Nul::Allowed };
-    content::stage(file, &path, nul)?;
-    Ok(Some(path))
+    content::stage(file, &stage.join(CONTENT), nul)?;
+    Ok(Some(CONTENT))
 }
 
 /// The standard input of a program: nothing, or the very file, from its first byte.

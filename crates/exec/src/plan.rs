@@ -19,8 +19,10 @@ pub(crate) const CONTENT_VARIABLE: &str = "QUIETCONTEXT_FILE_CONTENT";
 pub(crate) struct Planning<'a> {
     /// The program as submitted.
     pub(crate) code: &'a str,
-    /// The run's private directory.
+    /// The run's private directory by the path under which the program sees it.
     pub(crate) stage: &'a Path,
+    /// The same directory on the server's disk.
+    pub(crate) disk: &'a Path,
     /// What will run it.
     pub(crate) runtime: &'a Runtime,
     /// Working directory of the program.
@@ -53,8 +55,8 @@ pub(crate) struct Build {
     pub(crate) arguments: Vec<OsString>,
     /// Where it is run.
     pub(crate) cwd: PathBuf,
-    /// The file it makes, in the run's private directory; what is kept for a rerun.
-    pub(crate) output: PathBuf,
+    /// Name of the file it makes in the run's private directory; what is kept for a rerun.
+    pub(crate) output: &'static str,
     /// Everything that decides the output: texts and flags. Hashed into its name in the cache;
     /// `None` when the output must not be used again.
     pub(crate) inputs: Option<Vec<Vec<u8>>>,
@@ -79,6 +81,11 @@ impl Plan {
 }
 
 impl Planning<'_> {
+    /// The path of something in the run's directory on the server's disk.
+    pub(crate) fn on_disk(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(self.stage).map_or_else(|_| path.to_owned(), |name| self.disk.join(name))
+    }
+
     /// Writes the program, byte for byte, and names its file.
     pub(crate) fn program(&self, name: &str) -> Result<PathBuf, ExecError> {
         self.write(name, self.code.as_bytes())
@@ -86,19 +93,17 @@ impl Planning<'_> {
 
     /// Writes a file (0600) into the run's directory.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ExecError> {
-        let path = self.stage.join(name);
-        write_private(&path, bytes).map_err(|source| ExecError::Staging {
+        write_private(&self.disk.join(name), bytes).map_err(|source| ExecError::Staging {
             step: "write the program's private file",
             source,
         })?;
-        Ok(path)
+        Ok(self.stage.join(name))
     }
 
     /// Makes a directory (0700) in the run's directory.
     pub(crate) fn directory(&self, name: &str) -> Result<PathBuf, ExecError> {
-        let path = self.stage.join(name);
-        make_private(&path)?;
-        Ok(path)
+        make_private(&self.disk.join(name))?;
+        Ok(self.stage.join(name))
     }
 
     /// Adds the variable that the loaders read, when there is a content to load.

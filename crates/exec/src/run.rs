@@ -72,15 +72,17 @@ impl Prepared {
         let project = ProjectTools::find(&request.root, &request.cwd);
         let runtime = shared.runtime(language, &project)?;
         let directory = shared.scratch.run_directory()?;
+        let stage = shared.shown(directory.path())?;
         let content = stage_content(language, code, &request.input, directory.path())?;
         let candidate = language.row().candidates.get(runtime.candidate);
         let plan = candidate.ok_or(ExecError::Program("its runtime is unknown"))?.plan;
         let mut plan = plan(&Planning {
             code,
-            stage: directory.path(),
+            stage: &stage,
+            disk: directory.path(),
             runtime: &runtime,
             cwd: &request.cwd,
-            content: content.as_deref(),
+            content: content.map(|name| stage.join(name)).as_deref(),
             find: &|name| shared.find_beside(&runtime.path, name),
         })?;
         if let Input::File { path, .. } = &request.input {
@@ -183,8 +185,9 @@ impl Context<'_> {
     ) -> Result<Option<Outcome>, ExecError> {
         let scratch = &self.shared.scratch;
         let key = built::key(build);
+        let output = self.prepared.directory.path().join(build.output);
         if let Some(key) = &key
-            && built::fetch(scratch, key, &build.output)
+            && built::fetch(scratch, key, &output)
         {
             return Ok(None);
         }
@@ -195,7 +198,7 @@ impl Context<'_> {
             return Ok(Some(outcome));
         }
         if let Some(key) = &key {
-            built::keep(scratch, key, &build.output);
+            built::keep(scratch, key, &output);
         }
         Ok(None)
     }

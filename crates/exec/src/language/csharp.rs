@@ -61,7 +61,7 @@ pub(super) fn dotnet(planning: &Planning<'_>) -> Result<Plan, ExecError> {
             arguments,
             cwd: planning.stage.join("main"),
             // The assembly needs files beside it: it is not kept.
-            output: assembly.clone(),
+            output: "built/program.dll",
             inputs: None,
         }),
         program: planning.runtime.path.clone(),
@@ -70,12 +70,15 @@ pub(super) fn dotnet(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     })
 }
 
+/// Name of the program that Mono's compiler makes.
+const OUTPUT: &str = "program.exe";
+
 /// Mono's compiler knows no top-level statements: they are wrapped, on the first line.
 pub(super) fn mono(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     let mono = (planning.find)("mono").ok_or(ExecError::Program("mono is missing beside mcs"))?;
     let source = source_of(planning.code, planning.content.is_some());
     let file = planning.write("program.cs", source.as_bytes())?;
-    let output = planning.stage.join("program.exe");
+    let output = planning.stage.join(OUTPUT);
     let mut out = OsString::from("-out:");
     out.push(&output);
     let mut arguments: Vec<OsString> =
@@ -96,7 +99,7 @@ pub(super) fn mono(planning: &Planning<'_>) -> Result<Plan, ExecError> {
             program: planning.runtime.path.clone(),
             arguments,
             cwd: planning.stage.to_owned(),
-            output: output.clone(),
+            output: OUTPUT,
             inputs: Some(inputs),
         }),
         program: mono,

@@ -56,11 +56,14 @@ const CONTENT_LOADER: &str = "package main\n\nimport \"os\"\n\n\
     \tos.Unsetenv(\"QUIETCONTEXT_FILE_CONTENT\")\n\
     \treturn string(content)\n}()\n\nvar file_content = FILE_CONTENT\n";
 
+/// Name of the compiled program.
+const OUTPUT: &str = "program";
+
 pub(super) fn plan(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     let source = source_of(planning.code);
     let directory = planning.directory("main")?;
     let file = planning.write("main/program.go", source.as_bytes())?;
-    let output = planning.stage.join("program");
+    let output = planning.stage.join(OUTPUT);
     let mut arguments: Vec<OsString> = ["build", "-trimpath", "-o"].map(Into::into).to_vec();
     arguments.extend([output.clone().into(), file.into()]);
     let mut inputs = vec![source.into_bytes()];
@@ -78,7 +81,7 @@ pub(super) fn plan(planning: &Planning<'_>) -> Result<Plan, ExecError> {
             program: planning.runtime.path.clone(),
             arguments,
             cwd: if module.is_some() { planning.cwd.to_owned() } else { directory },
-            output: output.clone(),
+            output: OUTPUT,
             inputs: module.is_none().then_some(inputs),
         }),
         program: output,

@@ -127,7 +127,7 @@ pub(super) fn node_loader(
 pub(super) fn link_modules(planning: &Planning<'_>) {
     let modules = planning.cwd.ancestors().map(|directory| directory.join("node_modules"));
     if let Some(found) = modules.into_iter().find(|directory| directory.is_dir()) {
-        drop(std::os::unix::fs::symlink(found, planning.stage.join("node_modules")));
+        drop(std::os::unix::fs::symlink(found, planning.disk.join("node_modules")));
     }
 }
 

@@ -21,6 +21,9 @@ const FLAGS: &[&str] = &[
     "-Cdebuginfo=0",
 ];
 
+/// Name of the compiled program.
+const OUTPUT: &str = "program";
+
 pub(super) fn plan(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     let mut source = source_of(planning.code);
     if planning.content.is_some() && !declares_content(planning.code) {
@@ -30,7 +33,7 @@ pub(super) fn plan(planning: &Planning<'_>) -> Result<Plan, ExecError> {
         source.push_str("const file_content: &str = FILE_CONTENT;\n");
     }
     let file = planning.write("program.rs", source.as_bytes())?;
-    let output = planning.stage.join("program");
+    let output = planning.stage.join(OUTPUT);
     let mut arguments: Vec<OsString> = FLAGS.iter().map(Into::into).collect();
     // Messages name the program's file, not where it is kept.
     let mut remap = OsString::from("--remap-path-prefix=");
@@ -40,9 +43,8 @@ pub(super) fn plan(planning: &Planning<'_>) -> Result<Plan, ExecError> {
     let mut inputs: Vec<Vec<u8>> = FLAGS.iter().map(|flag| flag.as_bytes().to_vec()).collect();
     inputs.push(source.into_bytes());
     if let Some(content) = planning.content {
-        inputs.push(std::fs::read(content).map_err(|source| ExecError::Staging {
-            step: "read the staged file content",
-            source,
+        inputs.push(std::fs::read(planning.on_disk(content)).map_err(|source| {
+            ExecError::Staging { step: "read the staged file content", source }
         })?);
     }
     Ok(Plan {
@@ -50,7 +52,7 @@ pub(super) fn plan(planning: &Planning<'_>) -> Result<Plan, ExecError> {
             program: planning.runtime.path.clone(),
             arguments,
             cwd: planning.stage.to_owned(),
-            output: output.clone(),
+            output: OUTPUT,
             inputs: Some(inputs),
         }),
         program: output,

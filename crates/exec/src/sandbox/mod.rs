@@ -44,7 +44,7 @@ pub use probe::{Layer, LayerState, probe};
 pub use profile::{Limits, Mode, Network, Profile, ProfileError};
 pub use report::{Ended, Event, Failure, Started, Step};
 pub(crate) use table::hides;
-pub use table::{PROTECTED, Show, TOOLCHAINS};
+pub use table::{PROTECTED, STAGE, Show, TOOLCHAINS};
 
 /// First argument with which the product's binary must call [`child_main`] and nothing else.
 pub const HIDDEN_ARGUMENT: &str = "__box";

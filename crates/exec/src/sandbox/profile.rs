@@ -95,6 +95,7 @@ pub struct Profile {
     /// More directories that are empty in the view (canonical), such as the product's own data.
     pub emptied: Vec<PathBuf>,
     /// The run's own directory, with its program: writable in every mode, like the temporary one.
+    /// Programs see it as [`super::STAGE`] where a box has a view of its own.
     pub scratch: Option<PathBuf>,
     /// The workspace's own caches (an existing directory): writable in every mode, since nobody else
     /// reads them.

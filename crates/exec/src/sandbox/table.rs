@@ -88,6 +88,9 @@ pub const TOOLCHAINS: &[(&str, Show)] = &[
     ("sdk", Show::ReadOnly),
 ];
 
+/// Where a program sees the run's own directory ([`super::Profile::scratch`]): in an emptied place.
+pub const STAGE: &str = "/run/code";
+
 /// Where the workspace's own caches are, relative to the home.
 pub(super) const CACHE_DIRECTORY: &str = ".cache";
 

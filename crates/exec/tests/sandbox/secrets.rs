@@ -50,14 +50,14 @@ both! {
         let flags = ["--home", &lab.at("other"), "--other-home", &home, "--emptied", &data, "--scratch", &run];
         let text = format!(
             "cat {home}/.ssh/id_ed25519 {data}/store; {home}/.cargo/bin/tool; echo $HOME; \
-             echo x > {run}/made && ls {data}; exit 0"
+             echo x > /run/code/made && ls {data}; exit 0"
         );
         let outcome = lab.run(&flags, &["/bin/bash", "-c", &text]);
-        assert_eq!(outcome.stdout, format!("tool runs\n{}\nrun\n", lab.at("other")), "{outcome:?}");
+        assert_eq!(outcome.stdout, format!("tool runs\n{}\n", lab.at("other")), "{outcome:?}");
         assert_eq!(std::fs::read_to_string(lab.path("outside/data/run/made")).unwrap(), "x\n");
         // The run's own directory stays writable where the workspace is not.
         let flags = [&flags[..], &["--read-only"]].concat();
-        let text = format!("echo y > {run}/made && cat {run}/made; touch made || echo no");
+        let text = format!("echo y > /run/code/made && cat /run/code/made; touch made || echo no");
         let outcome = lab.run(&flags, &["/bin/bash", "-c", &text]);
         assert_eq!(outcome.stdout, "y\nno\n", "{outcome:?}");
         assert!(lab.shell(&format!("cat {data}/store")).good().contains("SECRET"), "the control");

@@ -14,7 +14,7 @@ use rustix::process::{
 
 use super::super::profile::Mode as Writing;
 use super::super::report::{Ended, Failure, InStep as _, Message, Step};
-use super::super::table::{CACHE_DIRECTORY, EMPTIED, ROOT_SECRETS, SHOWN};
+use super::super::table::{CACHE_DIRECTORY, EMPTIED, ROOT_SECRETS, SHOWN, STAGE};
 use super::caches::{self, Caches};
 use super::mounts::Access;
 use super::namespaces::{self, Gate, Identity, Side};
@@ -154,7 +154,6 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     drop((proxy, shared));
 
     let mut writable = emptied;
-    writable.extend(profile.scratch.clone());
     writable.extend(profile.homes().cloned().chain([PathBuf::from("/dev")]));
     if profile.mode == Writing::WorkspaceWrite {
         writable.push(profile.root.clone());
@@ -191,7 +190,7 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
 /// the view does not show is one of the server's, given to be read.
 fn is_shown(path: &Path, outside: &Outside<'_>) -> bool {
     let profile = &outside.order.specification.profile;
-    let writable = profile.writable.iter().chain(&outside.plan.writable).chain(&profile.scratch);
+    let writable = profile.writable.iter().chain(&outside.plan.writable);
     writable.chain([&profile.root]).any(|place| path.starts_with(place))
 }
 
@@ -253,8 +252,6 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
         }
     }
 
-    changes.extend(profile.scratch.iter().map(|path| (path.clone(), Change::Writable)));
-
     let view = View::new(profile)?;
     for (number, (path, change)) in in_order(changes).into_iter().enumerate() {
         let step = if path == profile.root { Step::Workspace } else { Step::View };
@@ -270,6 +267,9 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
             Change::ReadOnly => view.bind(step, &path, &path, Access::ReadOnly)?,
             Change::Writable => view.bind(step, &path, &path, Access::Writable)?,
         }
+    }
+    if let Some(scratch) = &profile.scratch {
+        view.bind(Step::View, scratch, Path::new(STAGE), Access::Writable)?;
     }
     for (path, access) in &outside.plan.guards {
         view.cover_by_itself(path, *access)?;
