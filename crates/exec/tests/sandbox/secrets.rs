@@ -57,8 +57,8 @@ both! {
         assert_eq!(std::fs::read_to_string(lab.path("outside/data/run/made")).unwrap(), "x\n");
         // The run's own directory stays writable where the workspace is not.
         let flags = [&flags[..], &["--read-only"]].concat();
-        let text = format!("echo y > /run/code/made && cat /run/code/made; touch made || echo no");
-        let outcome = lab.run(&flags, &["/bin/bash", "-c", &text]);
+        let text = "echo y > /run/code/made && cat /run/code/made; touch made || echo no";
+        let outcome = lab.run(&flags, &["/bin/bash", "-c", text]);
         assert_eq!(outcome.stdout, "y\nno\n", "{outcome:?}");
         assert!(lab.shell(&format!("cat {data}/store")).good().contains("SECRET"), "the control");
     }

@@ -46,6 +46,8 @@ impl Place {
             path: OsString::from(self.at("path")),
             environment: Vec::new(),
             output_cap: 1 << 20,
+            passed: Vec::new(),
+            confinement: quietcontext_exec::Confinement::Off,
         })))
     }
 
