@@ -47,6 +47,13 @@ impl fmt::Debug for ToolboxConfig {
     }
 }
 
+impl ToolboxConfig {
+    fn policy(&self, root: &Path) -> Policy {
+        let boxed = self.confinement != Confinement::Off;
+        Policy::new(root, self.home.as_deref(), &self.readable, boxed)
+    }
+}
+
 /// The six tools over their leaves. Cheap to share; keeps what belongs to a root apart from others.
 pub struct Toolbox {
     shared: Arc<Shared>,
@@ -187,7 +194,7 @@ impl Shared {
                 store: (self.stores)(path),
                 scripts: Scripts::default(),
                 jobs: Jobs::default(),
-                policy: Policy::new(path, self.config.home.as_deref(), &self.config.readable),
+                policy: self.config.policy(path),
                 digested: Mutex::default(),
             })
         }))

@@ -21,9 +21,12 @@ impl Policy {
     pub(crate) fn authorize(
         &self,
         executor: &Gate,
-        request: RunRequest,
+        mut request: RunRequest,
     ) -> Result<Authorized, ToolError> {
         let rules = self.rules()?;
+        if self.boxed {
+            request.view.hidden = self.hidden(&rules, executor)?;
+        }
         if rules.loaded.bash.is_empty() {
             return Ok(Authorized(request));
         }

@@ -37,6 +37,7 @@ pub(crate) struct Policy {
     home: Option<PathBuf>,
     readable: Vec<PathBuf>,
     managed: PathBuf,
+    boxed: bool,
     known: Mutex<Option<Known>>,
     listings: Mutex<Listings>,
 }
@@ -55,9 +56,11 @@ pub(crate) struct Rules {
 }
 
 impl Policy {
-    /// The policy of a root. Touches nothing. `readable`: directories beyond the root for `index`.
-    pub(crate) fn new(root: &Path, home: Option<&Path>, readable: &[PathBuf]) -> Self {
+    /// The policy of a root. Touches nothing. `readable`: directories beyond the root for `index`;
+    /// `boxed`: programs run in boxes, from which something can be hidden.
+    pub(crate) fn new(root: &Path, home: Option<&Path>, readable: &[PathBuf], boxed: bool) -> Self {
         Self {
+            boxed,
             root: root.to_owned(),
             home: home.map(Path::to_owned),
             readable: readable.to_owned(),
@@ -86,19 +89,16 @@ impl Policy {
         rules.map_err(ToolError::Refused)
     }
 
-    #[cfg_attr(not(test), expect(dead_code, reason = "the box is wired next"))]
     /// What a box must not show: files, directories and programs; absolute, without links.
     ///
     /// # Errors
     /// One line: the rules cannot be read, or they deny more than can be hidden.
-    pub(crate) fn hidden(&self, executor: &Gate) -> Result<Vec<PathBuf>, ToolError> {
-        let rules = self.rules()?;
+    fn hidden(&self, rules: &Rules, executor: &Gate) -> Result<Vec<PathBuf>, ToolError> {
         let bounds =
             Bounds { root: &self.root, home: self.home.as_deref(), readable: &self.readable };
         let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut paths =
-            hidden::paths(&rules, &mut listings, &bounds).map_err(ToolError::Refused)?;
-        let programs = hidden::programs(&rules, &self.root, executor.search_path());
+        let mut paths = hidden::paths(rules, &mut listings, &bounds).map_err(ToolError::Refused)?;
+        let programs = hidden::programs(rules, &self.root, executor.search_path());
         paths.extend(programs.into_iter().map(|(path, _)| path));
         Ok(paths)
     }
