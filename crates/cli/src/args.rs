@@ -146,6 +146,30 @@ enum Command {
         #[arg(long, short, action = ArgAction::SetTrue)]
         yes: bool,
     },
+    /// Let programs reach hosts; running servers follow at once
+    #[command(after_help = EXIT_CODES)]
+    Allow {
+        /// HOST or HOST:PORT (without a port 443 is meant; the host may be private or local), or
+        /// *.DOMAIN
+        #[arg(required = true, value_name = "HOST[:PORT]")]
+        hosts: Vec<String>,
+    },
+    /// Take that back, or refuse hosts that your own tools use
+    #[command(after_help = EXIT_CODES)]
+    Disallow {
+        /// As for allow
+        #[arg(required = true, value_name = "HOST[:PORT]")]
+        hosts: Vec<String>,
+    },
+    /// List the hosts that programs may reach, and where each comes from; or ask about some
+    #[command(after_help = EXIT_CODES)]
+    Allowed {
+        /// Say whether these are allowed instead; the exit code is 1 when one is not
+        #[arg(value_name = "HOST[:PORT]")]
+        hosts: Vec<String>,
+        #[command(flatten)]
+        shape: Shape,
+    },
     /// Show every setting, its value and how to change it
     #[command(after_help = EXIT_CODES)]
     Config(Shape),
@@ -203,6 +227,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Purge { source, all: _, yes } => {
             command::purge::run(&flags, source.as_deref(), yes)
         }
+        Command::Allow { hosts } => command::allow::allow(&flags, &hosts),
+        Command::Disallow { hosts } => command::allow::disallow(&flags, &hosts),
+        Command::Allowed { hosts, shape } => command::allowed::run(&flags, &hosts, shape.form()),
         Command::Config(shape) => command::config::run(&flags, shape.form()),
         Command::Doctor(shape) => command::doctor::run(&flags, shape.form()),
     };

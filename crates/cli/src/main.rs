@@ -6,6 +6,7 @@ mod config;
 mod log;
 mod memory;
 mod mode;
+mod network;
 mod place;
 mod serve;
 mod terminal;

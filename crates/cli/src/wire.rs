@@ -15,6 +15,7 @@ use quietcontext_tools::{Confinement, Toolbox, ToolboxConfig};
 use crate::{
     config::{self, Flags, Sandbox, Settings, Surroundings},
     log,
+    network::{Allowed, ListFile, User},
     place::{self, Root},
     terminal::{self, Problem},
 };
@@ -31,6 +32,8 @@ pub(crate) struct Wired {
     pub(crate) toolbox: Arc<Toolbox>,
     /// The programs behind them.
     pub(crate) executor: Arc<Executor>,
+    /// Which hosts confined programs may reach.
+    pub(crate) network: Arc<Allowed>,
     /// How programs are confined.
     pub(crate) confinement: Confinement,
     /// Where calls work.
@@ -57,7 +60,17 @@ pub(crate) fn wire(flags: &Flags) -> Result<Wired, Problem> {
     Ok(build(settings, data_dir, surroundings, root))
 }
 
+/// The policy of the proxy; it reads nothing before it is asked.
+fn network(settings: &Settings, data_dir: &Path, surroundings: &Surroundings) -> Arc<Allowed> {
+    // Without a home directory there is no list, and no tool has files.
+    let home = surroundings.home.clone().unwrap_or_else(|| data_dir.to_owned());
+    let folder = config::folder(surroundings).unwrap_or_else(|| data_dir.to_owned());
+    let user = User { home, variables: surroundings.variables.clone() };
+    Allowed::new(settings.network, ListFile::new(folder.join("allowed")), user, data_dir.to_owned())
+}
+
 fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root: Root) -> Wired {
+    let network = network(&settings, &data_dir, &surroundings);
     let path = surroundings.variable("PATH").map_or_else(|| DEFAULT_PATH.into(), OsString::from);
     let tools = match settings.sandbox.mode {
         None => Confinement::Off,
@@ -89,7 +102,7 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
         outbound: None,
     };
     let toolbox = Arc::new(Toolbox::new(config, Arc::clone(&executor), fetcher, stores));
-    Wired { toolbox, executor, confinement: tools, root }
+    Wired { toolbox, executor, network, confinement: tools, root }
 }
 
 /// The boxes of the programs, as the user wants them.

@@ -110,6 +110,11 @@ impl HostPort {
         &self.host
     }
 
+    /// Whether the host is a name, not an address.
+    pub fn is_name(&self) -> bool {
+        matches!(self.host, Host::Domain(_))
+    }
+
     /// The port.
     pub fn port(&self) -> u16 {
         self.port

@@ -1,5 +1,7 @@
 //! The commands for people. Those that agents have as tools go the same way as an agent's call.
 
+pub(crate) mod allow;
+pub(crate) mod allowed;
 pub(crate) mod call;
 pub(crate) mod cat;
 pub(crate) mod config;

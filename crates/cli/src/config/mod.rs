@@ -79,6 +79,12 @@ impl Surroundings {
     }
 }
 
+/// The folder of the user's configuration. It does not follow the variable that names another file:
+/// what is read again while programs run must not lie where one of them may write.
+pub(crate) fn folder(surroundings: &Surroundings) -> Option<PathBuf> {
+    Some(surroundings.home.as_ref()?.join(".config/quietcontext"))
+}
+
 /// The settings, and what in the surroundings looks like one but is none.
 #[derive(Debug)]
 pub(crate) struct Loaded {

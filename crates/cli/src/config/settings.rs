@@ -12,6 +12,7 @@ use quietcontext_store::Retention;
 use tracing::level_filters::LevelFilter;
 
 use super::{PREFIX, value::Value};
+use crate::network::Reach;
 
 /// The configuration in force.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Settings {
     pub(crate) fetch_allow: Vec<HostPort>,
     /// Which hosts may be reached.
     pub(crate) fetch_mode: FetchMode,
+    /// Which hosts confined programs may reach.
+    pub(crate) network: Reach,
     /// Directories beyond the root that may be indexed.
     pub(crate) readable: Vec<PathBuf>,
     /// What the log tells.
@@ -42,6 +45,7 @@ impl Default for Settings {
             data_dir: None,
             fetch_allow: Vec::new(),
             fetch_mode: FetchMode::default(),
+            network: Reach::default(),
             readable: Vec::new(),
             log: LevelFilter::OFF,
             root: None,
@@ -152,6 +156,9 @@ const SANDBOX_MODES: [(&str, Option<Mode>); 3] = [
 /// A day in seconds.
 const DAY: u64 = 86_400;
 
+const NETWORK_MODES: [(&str, Reach); 3] =
+    [("allowlist", Reach::Allowlist), ("off", Reach::Off), ("on", Reach::On)];
+
 fn shown(path: &Path) -> String {
     path.display().to_string()
 }
@@ -224,6 +231,17 @@ pub(crate) const SETTINGS: &[Setting] = &[
         show: |settings| word(&LEVELS, settings.log),
         set: |settings, value, _| {
             settings.log = value.choice(&LEVELS)?;
+            Ok(())
+        },
+    },
+    Setting {
+        key: "network.mode",
+        alias: None,
+        place: Place::FileOnly,
+        help: "which hosts programs may reach: allowlist, off or on; default allowlist",
+        show: |settings| word(&NETWORK_MODES, settings.network),
+        set: |settings, value, _| {
+            settings.network = value.choice(&NETWORK_MODES)?;
             Ok(())
         },
     },

@@ -11,6 +11,8 @@ mod frames;
 #[cfg(test)]
 mod harness;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod revisions;

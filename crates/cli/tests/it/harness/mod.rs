@@ -41,6 +41,16 @@ impl World {
         Self { folder }
     }
 
+    /// The same where a box shows it: temporary directories are empty in there.
+    pub(crate) fn outside_of_tmp() -> Self {
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let folder = tempfile::tempdir_in(place).unwrap();
+        for name in ["home", "work"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        Self { folder }
+    }
+
     /// A path in this world, links resolved.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(name)
