@@ -13,7 +13,7 @@ use crate::Result;
 use crate::core::Core;
 use crate::read::Blocks;
 use crate::row::LabelRow;
-use crate::search::{self, IndexRow};
+use crate::search::{self, Expander, Rows};
 use crate::write::TRANSACTION_TIME;
 
 /// Chunks written in one transaction: at first, at least and at most. How many it is adapts to how
@@ -94,14 +94,12 @@ impl Core {
             let path = labels.into_iter().next().map(|label| label.path.unwrap_or(label.label));
             Ok((blocks, path.unwrap_or_default()))
         })?;
-        let mut rows = Vec::new();
-        for block in &blocks {
-            for id in block.first.max(pending.next)..=block.last().min(until) {
-                let index = (id - block.first) as usize;
-                let (title, body) = (block.title(index), block.body(index));
-                rows.push(IndexRow { id, title, body, path: &path });
-            }
-        }
+        let chunks = blocks.iter().flat_map(|block| {
+            let ids = block.first.max(pending.next)..=block.last().min(until);
+            let indexes = ids.map(|id| (id - block.first) as usize);
+            indexes.map(|index| (block.title(index), block.body(index)))
+        });
+        let rows = Rows::new(&mut Expander::default(), chunks);
         self.write(|transaction| {
             let next: Option<(i64, i64)> = transaction
                 .prepare_cached("SELECT next, last FROM pending WHERE document = ?1")?
@@ -112,10 +110,10 @@ impl Core {
                 return Ok(true);
             }
             let start = Instant::now();
-            search::index(transaction, &rows)?;
-            self.pace.took(rows.len() as u64, start.elapsed());
-            let done = rows.last().map_or(pending.next, |row| row.id + 1);
-            if rows.is_empty() || done > last as u64 {
+            search::index(transaction, [(pending.next, &rows, &*path)])?;
+            self.pace.took(rows.len(), start.elapsed());
+            let done = pending.next + rows.len();
+            if rows.len() == 0 || done > last as u64 {
                 transaction
                     .prepare_cached("DELETE FROM pending WHERE document = ?1")?
                     .execute([pending.document as i64])?;

@@ -10,6 +10,7 @@ use crate::chunk::{self, ContentKind, Section};
 use crate::document::{NewDocument, Observer, Origin, View};
 use crate::error::StoreError;
 use crate::lines::Lines;
+use crate::search::{Expander, Rows};
 use crate::text::{self, Returns};
 use crate::write::INLINE_BYTES;
 
@@ -122,8 +123,12 @@ pub(crate) fn look<'a>(
 /// A whole document, ready to be written.
 #[derive(Debug)]
 pub(crate) struct Prepared {
-    pub(crate) text: String,
-    pub(crate) sections: Vec<Section>,
+    /// Its full-text rows, unless it is too large for the transaction that stores it.
+    pub(crate) rows: Option<Rows>,
+    /// Its number of chunks.
+    pub(crate) chunks: u64,
+    /// Bytes of its view.
+    pub(crate) view_bytes: u64,
     pub(crate) blocks: Vec<Packed>,
     pub(crate) raw: RawParts,
     pub(crate) view: View,
@@ -139,6 +144,7 @@ impl Prepared {
         new: &NewDocument<'_>,
         viewed: Viewed<'_>,
         packer: &mut Packer,
+        expander: &mut Expander,
     ) -> Result<Self> {
         let name = new.name.or(new.path);
         let sections = chunk::sections(viewed.kind, name, &viewed.text);
@@ -149,6 +155,12 @@ impl Prepared {
             blocks.extend(packer.add(Piece { title: &section.title, text }).map_err(packing)?);
         }
         blocks.extend(packer.close().map_err(packing)?);
+        let text = &*viewed.text;
+        let titled = |section: &'_ Section| text.get(section.bytes.clone()).unwrap_or_default();
+        let rows = (text.len() <= INLINE_BYTES).then(|| {
+            let chunks = sections.iter().map(|section| (&*section.title, titled(section)));
+            Rows::new(expander, chunks)
+        });
         let raw = if viewed.view.differs {
             let from = common(viewed.bytes, viewed.text.as_bytes());
             let apart = viewed.bytes.get(from..).unwrap_or_default();
@@ -157,7 +169,9 @@ impl Prepared {
             RawParts { from: viewed.bytes.len() as u64, parts: Vec::new() }
         };
         Ok(Prepared {
-            sections,
+            rows,
+            chunks: sections.len() as u64,
+            view_bytes: viewed.text.len() as u64,
             blocks,
             raw,
             view: viewed.view,
@@ -165,18 +179,7 @@ impl Prepared {
             digest: viewed.digest,
             bytes: viewed.bytes.len() as u64,
             lines: viewed.lines,
-            text: viewed.text.into_owned(),
         })
-    }
-
-    /// Its full-text rows are written in the transaction that stores it.
-    pub(crate) fn is_small(&self) -> bool {
-        self.text.len() <= INLINE_BYTES
-    }
-
-    /// Its number of chunks.
-    pub(crate) fn chunks(&self) -> u64 {
-        self.sections.len() as u64
     }
 }
 

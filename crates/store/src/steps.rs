@@ -13,11 +13,11 @@ use crate::document::{FileStamp, Label, NewDocument};
 use crate::label::{self, Reason};
 use crate::prepare::{self, Prepared, packing};
 use crate::row::{self, DocumentRow, LabelRow};
-use crate::search;
+use crate::search::{self, Expander};
 use crate::write::{self, Numbers, is_long};
 
 /// Text whose full-text rows take about half of what a transaction may take.
-const TRANSACTION_BYTES: usize = 512 * 1_024;
+const TRANSACTION_BYTES: u64 = 512 * 1_024;
 /// Left between two transactions: time for another process to get its turn.
 const GAP: Duration = Duration::from_millis(1);
 
@@ -54,16 +54,14 @@ pub(crate) fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<(
                     steps.next_if(|_| bytes < TRANSACTION_BYTES && !is_long(start))
                 {
                     let put = write_step(transaction, step, &mut packer)?;
-                    bytes += put.as_ref().map_or(0, |put| put.prepared.text.len());
+                    bytes += put.as_ref().map_or(0, |put| put.prepared.view_bytes);
                     written.extend(put);
                 }
-                // All rows in one call: what it knows about words serves all of them.
-                let rows: Vec<_> = written
-                    .iter()
-                    .filter(|put| put.prepared.is_small())
-                    .flat_map(|put| write::rows(&put.prepared, put.first, &put.path))
-                    .collect();
-                Ok(search::index(transaction, &rows)?)
+                // Last, since other statements would make the engine write out what it has.
+                let rows = written.iter().filter_map(|put| {
+                    put.prepared.rows.as_ref().map(|rows| (put.first, rows, &*put.path))
+                });
+                Ok(search::index(transaction, rows)?)
             })?;
             if steps.peek().is_some() || core.pool.wanted() {
                 thread::sleep(GAP);
@@ -103,8 +101,8 @@ fn write_step(
             new.name = name.as_deref();
             new.path = label.path.as_deref();
             let viewed = prepare::look(&new, &bytes, None);
-            let prepared = Box::new(Prepared::new(&new, viewed, packer)?);
-            let numbers = write::reserve(transaction, prepared.chunks())?;
+            let prepared = Box::new(Prepared::new(&new, viewed, packer, &mut Expander::default())?);
+            let numbers = write::reserve(transaction, prepared.chunks)?;
             write::put(transaction, &prepared, numbers)?;
             let label = LabelRow { document: numbers.document, ..label };
             label::attach(transaction, &label)?;

@@ -14,7 +14,7 @@ use crate::label::{self, Before};
 use crate::number::{self, SPAN};
 use crate::prepare::{Prepared, Viewed};
 use crate::row::{self, DocumentRow, LabelRow, State};
-use crate::search::{self, IndexRow};
+use crate::search::{self, Expander};
 
 /// Text up to this size gets its full-text rows in the transaction that stores it.
 pub(crate) const INLINE_BYTES: usize = 256 * 1_024;
@@ -71,7 +71,7 @@ pub(crate) fn put(
     prepared: &Prepared,
     numbers: Numbers,
 ) -> Result<()> {
-    let chunks = prepared.chunks();
+    let chunks = prepared.chunks;
     let range = (chunks > 0).then(|| (numbers.first as i64, (numbers.first + chunks - 1) as i64));
     transaction
         .prepare_cached(
@@ -86,7 +86,7 @@ pub(crate) fn put(
             range.map(|range| range.0),
             range.map(|range| range.1),
             prepared.bytes as i64,
-            prepared.text.len() as i64,
+            prepared.view_bytes as i64,
             prepared.lines as i64,
             prepared.view.encoding,
             row::flags(prepared.view),
@@ -96,23 +96,11 @@ pub(crate) fn put(
     put_blocks(transaction, numbers, &prepared.blocks, false)?;
     put_raw(transaction, numbers.document, 0, &prepared.raw.parts)?;
     if let Some((first, last)) = range
-        && !prepared.is_small()
+        && prepared.rows.is_none()
     {
         put_pending(transaction, numbers.document, first as u64, last as u64)?;
     }
     Ok(())
-}
-
-/// The full-text rows of a small document.
-pub(crate) fn rows<'a>(
-    prepared: &'a Prepared,
-    first: u64,
-    path: &'a str,
-) -> impl Iterator<Item = IndexRow<'a>> {
-    prepared.sections.iter().zip(first..).map(move |(section, id)| {
-        let body = prepared.text.get(section.bytes.clone()).unwrap_or_default();
-        IndexRow { id, title: &section.title, body, path }
-    })
 }
 
 /// Writes blocks of a document; `open`: the last chunk of the last one may still grow.
@@ -200,7 +188,7 @@ pub(crate) fn receipt_for(
     label: String,
     status: Status,
 ) -> Receipt {
-    let chunks = prepared.chunks();
+    let chunks = prepared.chunks;
     Receipt {
         document: DocumentId(numbers.document),
         label,
@@ -252,22 +240,20 @@ impl Core {
             return Ok(receipt);
         }
         let mut packer = crate::block::Packer::new().map_err(crate::prepare::packing)?;
-        let prepared = Prepared::new(new, viewed, &mut packer)?;
+        let prepared = Prepared::new(new, viewed, &mut packer, &mut Expander::default())?;
         let receipt = self.write(|transaction| {
             // Another process may have stored the same bytes since.
             if let Some(receipt) = share(transaction, new, &digest)? {
                 return Ok(receipt);
             }
-            let numbers = reserve(transaction, prepared.chunks())?;
+            let numbers = reserve(transaction, prepared.chunks)?;
             let label = label::name(transaction, new.label)?;
             put(transaction, &prepared, numbers)?;
-            if prepared.is_small() {
-                let path = indexed_path(new, &label);
-                let rows: Vec<_> = rows(&prepared, numbers.first, path).collect();
-                search::index(transaction, &rows)?;
-            }
             let row = label::row_for(new, label.clone(), numbers.document);
             let before = label::attach(transaction, &row)?;
+            if let Some(rows) = &prepared.rows {
+                search::index(transaction, [(numbers.first, rows, indexed_path(new, &label))])?;
+            }
             Ok(receipt_for(&prepared, numbers, label, fresh(before)))
         })?;
         Ok(receipt)

@@ -1,6 +1,6 @@
 //! Stores many documents in few transactions: how a directory is indexed.
 //!
-//! The caller's thread decodes, cuts and compresses; another one writes. Numbers are reserved in
+//! The caller's thread decodes, cuts, compresses and expands; another one writes. Numbers are reserved in
 //! spans beforehand, so receipts can be made before anything is written.
 
 use std::collections::{HashMap, HashSet};
@@ -19,6 +19,7 @@ use crate::label;
 use crate::number;
 use crate::prepare::{self, Prepared, packing};
 use crate::row::{DocumentRow, LabelRow};
+use crate::search::Expander;
 use crate::steps::{Step, write_steps};
 use crate::stream;
 use crate::write::{self, Numbers};
@@ -38,6 +39,7 @@ const DOCUMENTS: u64 = 256;
 pub struct Writer {
     core: Arc<Core>,
     packer: Packer,
+    expander: Expander,
     steps: Vec<Step>,
     bytes: usize,
     chunks: Reserve,
@@ -72,6 +74,7 @@ impl Writer {
         Ok(Writer {
             core: Arc::clone(core),
             packer: Packer::new().map_err(packing)?,
+            expander: Expander::default(),
             steps: Vec::new(),
             bytes: 0,
             chunks: Reserve::default(),
@@ -131,14 +134,14 @@ impl Writer {
             self.push(step, 0)?;
             return Ok(Receipt { label, status, ..there });
         }
-        let prepared = Box::new(Prepared::new(&new, viewed, &mut self.packer)?);
-        let numbers = self.reserve(prepared.chunks())?;
+        let prepared = Box::new(Prepared::new(&new, viewed, &mut self.packer, &mut self.expander)?);
+        let numbers = self.reserve(prepared.chunks)?;
         let status = if led_to.is_some() { Status::Replaced } else { Status::New };
         let receipt = write::receipt_for(&prepared, numbers, label.clone(), status);
         let row = label::row_for(&new, label.clone(), numbers.document);
         self.labels.insert(label, Some(numbers.document));
         self.stored.insert(digest, receipt.clone());
-        let bytes = prepared.text.len();
+        let bytes = prepared.view_bytes as usize;
         self.push(Step::Put { prepared, numbers, label: row }, bytes)?;
         Ok(receipt)
     }
@@ -245,6 +248,8 @@ impl Writer {
 
     fn flush(&mut self) -> Result<()> {
         self.bytes = 0;
+        // Each batch brings its words itself: one before it may fail, or be purged.
+        self.expander.forget();
         let steps = std::mem::take(&mut self.steps);
         let Some(sender) = &self.sender else { return Err(stopped()) };
         if sender.send(steps).is_err() {

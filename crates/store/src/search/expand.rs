@@ -35,18 +35,20 @@ impl Hasher for WordHasher {
 
 pub(super) type FastBuild = BuildHasherDefault<WordHasher>;
 
-/// Expands the texts of one call.
-#[derive(Default)]
-pub(super) struct Expander {
+/// Expands texts, and tells which of their words are new to it.
+#[derive(Debug, Default)]
+pub(crate) struct Expander {
     splitter: Splitter,
     stems: Stems,
 }
 
-/// The stem of every word of a call, worked out once.
-#[derive(Default)]
+/// The stem of every word met, worked out once.
+#[derive(Debug, Default)]
 struct Stems {
     known: HashMap<Box<str>, Box<str>, FastBuild>,
     scratch: Vec<u8>,
+    /// Words met for the first time that belong in the vocabulary, each ended by a line feed.
+    new: String,
 }
 
 impl Stems {
@@ -57,15 +59,18 @@ impl Stems {
             let stem = stem(token, &mut self.scratch);
             out.push_str(stem);
             self.known.insert(token.into(), stem.into());
+            if is_word(token) {
+                self.new.push_str(token);
+                self.new.push('\n');
+            }
         }
         out.push(' ');
     }
 }
 
 impl Expander {
-    /// Puts what is indexed in place of `text` into `out`.
+    /// Adds what is indexed in place of `text` to `out`.
     pub(super) fn expand(&mut self, text: &str, out: &mut String) {
-        out.clear();
         let Expander { splitter, stems } = self;
         for (_, run) in runs(text) {
             match run {
@@ -80,8 +85,14 @@ impl Expander {
         }
     }
 
-    /// The distinct words that belong in the vocabulary.
-    pub(super) fn words(&self) -> Vec<&str> {
-        self.stems.known.keys().map(|word| &**word).filter(|word| is_word(word)).collect()
+    /// The words that belong in the vocabulary and are new since this was last asked.
+    pub(super) fn new_words(&mut self) -> String {
+        std::mem::take(&mut self.stems.new)
+    }
+
+    /// Forgets all words: they are new once more.
+    pub(crate) fn forget(&mut self) {
+        self.stems.known.clear();
+        self.stems.new.clear();
     }
 }

@@ -1,8 +1,8 @@
 //! The vocabulary: every word of the store as it is written, for typo repair and parts of words.
 //!
-//! Each call that indexes text leaves one sorted list of its distinct words; eight lists of a level
-//! are merged into one of the next. So adding costs a sort and one row, whatever the size of the
-//! store, and a search reads a few dozen rows once and afterwards only new ones.
+//! Each transaction that indexes text leaves one list of its words; eight lists of a level are merged
+//! into one of the next, sorted. So adding costs one row, whatever the size of the store, and a search
+//! reads a few dozen rows once and afterwards only new ones.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -43,17 +43,16 @@ pub(super) fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
         })
 }
 
-/// Writes one call's distinct words and counts, merging lists where a level is full.
+/// Writes words, a line each, and counts, merging lists where a level is full.
 pub(super) fn write(
     transaction: &Transaction<'_>,
-    mut words: Vec<&str>,
+    words: &str,
     counts: Counts,
 ) -> rusqlite::Result<()> {
     if words.is_empty() && counts == Counts::default() {
         return Ok(());
     }
-    words.sort_unstable();
-    insert(transaction, 0, &words.join("\n"), counts)?;
+    insert(transaction, 0, words, counts)?;
     let mut level = 0;
     while merge(transaction, level)? {
         level += 1;

@@ -47,9 +47,10 @@ use query::Request;
 use rate::{Rated, Rater};
 use statistics::Statistics;
 
+pub(crate) use expand::Expander;
 pub(crate) use lexicon::Memory;
-pub(crate) use tables::{SCHEMA, index, purge_terms, unindex};
-pub(crate) use types::{ChunkTexts, IndexRow, ScopedDocument};
+pub(crate) use tables::{Rows, SCHEMA, index, purge_terms, unindex};
+pub(crate) use types::{ChunkTexts, ScopedDocument};
 pub use types::{Found, Hit, Query, Scope, Verdict};
 
 /// Documents of which the beginning is read because the query is their path.

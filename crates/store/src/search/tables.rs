@@ -4,7 +4,7 @@ use rusqlite::Transaction;
 
 use super::expand::Expander;
 use super::lexicon::{self, Counts};
-use super::types::{ChunkTexts, IndexRow};
+use super::types::ChunkTexts;
 use crate::Result;
 use crate::ids::ChunkId;
 
@@ -28,30 +28,76 @@ INSERT INTO word_state VALUES (random());
 /// Up to as many rows are removed one by one.
 const FEW: u64 = 256;
 
-/// Adds the full-text rows of chunks, in ascending order of number.
+/// The full-text rows of consecutive chunks, made ready before any transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    /// Titles and texts, expanded, one after the other.
+    expanded: String,
+    /// By chunk: where in there its title ends, and its text.
+    ends: Vec<(usize, usize)>,
+    /// Bytes of the texts.
+    bytes: usize,
+    /// Words that are new to the expander.
+    words: String,
+}
+
+impl Rows {
+    /// Rows for titles and texts.
+    pub(crate) fn new<'a>(
+        expander: &mut Expander,
+        chunks: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Self {
+        let mut rows = Rows::default();
+        for (title, text) in chunks {
+            expander.expand(title, &mut rows.expanded);
+            let title_end = rows.expanded.len();
+            expander.expand(text, &mut rows.expanded);
+            rows.ends.push((title_end, rows.expanded.len()));
+            rows.bytes += text.len();
+        }
+        rows.words = expander.new_words();
+        rows
+    }
+
+    /// The number of chunks.
+    pub(crate) fn len(&self) -> u64 {
+        self.ends.len() as u64
+    }
+}
+
+/// Adds full-text rows: of each item the first chunk, the rows, and the path of the document, else
+/// its label.
 ///
 /// Only single rows are inserted here: any statement that may have to be undone in part would make
 /// the engine write out its part of the index, and so many small documents in one transaction would
 /// cost several times as much.
-pub(crate) fn index(transaction: &Transaction<'_>, rows: &[IndexRow<'_>]) -> rusqlite::Result<()> {
+pub(crate) fn index<'a>(
+    transaction: &Transaction<'_>,
+    documents: impl IntoIterator<Item = (u64, &'a Rows, &'a str)>,
+) -> rusqlite::Result<()> {
     let mut insert = transaction
         .prepare_cached("INSERT INTO words(rowid, title, body, path) VALUES (?1, ?2, ?3, ?4)")?;
     let mut expander = Expander::default();
-    let [mut title, mut body, mut path] = [const { String::new() }; 3];
-    let mut last_path = None;
-    let mut bytes = 0;
-    for row in rows {
-        expander.expand(row.title, &mut title);
-        expander.expand(row.body, &mut body);
-        if last_path != Some(row.path) {
-            expander.expand(row.path, &mut path);
-            last_path = Some(row.path);
+    let mut words = String::new();
+    let mut path = String::new();
+    let mut counts = Counts::default();
+    for (first, rows, found_under) in documents {
+        path.clear();
+        expander.expand(found_under, &mut path);
+        let mut start = 0;
+        for (id, (title_end, end)) in (first..).zip(&rows.ends) {
+            let title = rows.expanded.get(start..*title_end).unwrap_or_default();
+            let text = rows.expanded.get(*title_end..*end).unwrap_or_default();
+            insert.execute((id as i64, title, text, &path))?;
+            start = *end;
         }
-        insert.execute((row.id as i64, &title, &body, &path))?;
-        bytes += row.body.len() as i64;
+        words.push_str(&rows.words);
+        counts.chunks += rows.len() as i64;
+        counts.bytes += rows.bytes as i64;
     }
-    let chunks = rows.len() as i64;
-    lexicon::write(transaction, expander.words(), Counts { chunks, seen: chunks, bytes })
+    words.push_str(&expander.new_words());
+    counts.seen = counts.chunks;
+    lexicon::write(transaction, &words, counts)
 }
 
 /// Removes the full-text rows of the chunks `first..=last`; numbers without a row are legal.
@@ -72,7 +118,7 @@ pub(crate) fn unindex(
             .execute((first as i64, last as i64))?;
     }
     let counts = Counts { chunks: -(removed as i64), ..Counts::default() };
-    lexicon::write(transaction, Vec::new(), counts)
+    lexicon::write(transaction, "", counts)
 }
 
 /// Leaves no trace of removed words in the full-text tables: merges the index, which drops the
@@ -86,7 +132,7 @@ pub(crate) fn purge_terms(transaction: &Transaction<'_>, texts: &dyn ChunkTexts)
         .prepare("SELECT id FROM words_docsize ORDER BY id")?
         .query_map((), |row| row.get::<_, i64>(0))?
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    lexicon::write(transaction, Vec::new(), all)?;
+    lexicon::write(transaction, "", all)?;
     let mut ignored = String::new();
     let mut last_document = None;
     for batch in ids.chunks(1_000) {
@@ -104,7 +150,8 @@ pub(crate) fn purge_terms(transaction: &Transaction<'_>, texts: &dyn ChunkTexts)
                 last_document = Some(chunk.document());
             }
         }
-        lexicon::write(transaction, expander.words(), Counts::default())?;
+        lexicon::write(transaction, &expander.new_words(), Counts::default())?;
+        ignored.clear();
     }
     Ok(())
 }

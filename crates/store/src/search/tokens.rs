@@ -200,7 +200,7 @@ fn is_hexadecimal_noise(piece: &str) -> bool {
 
 /// Reads the tokens of a word run, folded, in order: the parts of each piece and the piece joined,
 /// then the whole joined.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Splitter {
     folded: String,
 }

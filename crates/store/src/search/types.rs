@@ -86,19 +86,6 @@ pub struct Found {
     pub incomplete: Option<String>,
 }
 
-/// One chunk on its way into the full-text tables.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct IndexRow<'a> {
-    /// The chunk's number: the row id.
-    pub(crate) id: u64,
-    /// Its title.
-    pub(crate) title: &'a str,
-    /// Its text.
-    pub(crate) body: &'a str,
-    /// The path of its document, else its label.
-    pub(crate) path: &'a str,
-}
-
 /// A document a scope includes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScopedDocument {

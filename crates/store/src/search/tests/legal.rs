@@ -7,7 +7,7 @@ use super::Shelf;
 use crate::search::expand::Expander;
 use crate::search::query::Request;
 use crate::search::snippet::snippet;
-use crate::search::{IndexRow, SCHEMA, features::Reader, index};
+use crate::search::{Rows, SCHEMA, features::Reader, index};
 use crate::{Query, Scope};
 
 const TEXT: &str = "# Title\n\nThe café serves naïve users: parse_human_size(\"10 MB\") AND std::mem.\n\
@@ -65,7 +65,8 @@ fn engine_terms(text: &str) -> Vec<String> {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(SCHEMA).unwrap();
     let transaction = connection.transaction().unwrap();
-    index(&transaction, &[IndexRow { id: 1, title: "", body: text, path: "" }]).unwrap();
+    let rows = Rows::new(&mut Expander::default(), [("", text)].into_iter());
+    index(&transaction, [(1, &rows, "")]).unwrap();
     transaction.commit().unwrap();
     let mut statement = connection.prepare("SELECT term FROM word_places ORDER BY offset").unwrap();
     let terms = statement.query_map((), |row| row.get(0)).unwrap();
