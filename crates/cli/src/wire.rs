@@ -8,14 +8,14 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use quietcontext_exec::{self as exec, BoxConfig, ExecConfig, Executor, sandbox::Mode};
-use quietcontext_fetch::{FetchConfig, Fetcher, SystemResolver};
+use quietcontext_fetch::{FetchConfig, Fetcher, SystemResolver, proxy::Proxy};
 use quietcontext_store::{Store, StoreOptions};
 use quietcontext_tools::{Confinement, Toolbox, ToolboxConfig};
 
 use crate::{
     config::{self, Flags, Sandbox, Settings, Surroundings},
     log,
-    network::{Allowed, ListFile, User},
+    network::{self, Allowed, ListFile, User},
     place::{self, Root},
     terminal::{self, Problem},
 };
@@ -61,7 +61,7 @@ pub(crate) fn wire(flags: &Flags) -> Result<Wired, Problem> {
 }
 
 /// The policy of the proxy; it reads nothing before it is asked.
-fn network(settings: &Settings, data_dir: &Path, surroundings: &Surroundings) -> Arc<Allowed> {
+fn policy(settings: &Settings, data_dir: &Path, surroundings: &Surroundings) -> Arc<Allowed> {
     // Without a home directory there is no list, and no tool has files.
     let home = surroundings.home.clone().unwrap_or_else(|| data_dir.to_owned());
     let folder = config::folder(surroundings).unwrap_or_else(|| data_dir.to_owned());
@@ -70,7 +70,7 @@ fn network(settings: &Settings, data_dir: &Path, surroundings: &Surroundings) ->
 }
 
 fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root: Root) -> Wired {
-    let network = network(&settings, &data_dir, &surroundings);
+    let network = policy(&settings, &data_dir, &surroundings);
     let path = surroundings.variable("PATH").map_or_else(|| DEFAULT_PATH.into(), OsString::from);
     let tools = match settings.sandbox.mode {
         None => Confinement::Off,
@@ -99,7 +99,7 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
         confinement: tools,
         home: surroundings.home,
         readable: settings.readable,
-        outbound: None,
+        outbound: network::outbounds(&network, Proxy::new(Arc::new(SystemResolver))),
     };
     let toolbox = Arc::new(Toolbox::new(config, Arc::clone(&executor), fetcher, stores));
     Wired { toolbox, executor, network, confinement: tools, root }

@@ -16,6 +16,7 @@ mod git;
 mod learn;
 mod list;
 mod memory;
+mod outbound;
 mod parse;
 mod tools;
 
@@ -41,6 +42,7 @@ use self::{
 pub(crate) use self::{
     discover::{Found, User},
     list::{Entry, Hosts, ListFile},
+    outbound::outbounds,
 };
 
 /// How long what was found is believed before it is looked for again.

@@ -283,3 +283,66 @@ fn a_variable_does_not_open_the_network() {
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("QUIETCONTEXT_NETWORK_MODE is not read"), "{told}");
 }
+
+/// Serves one line for ever; not at the address that programs keep to themselves.
+fn host_service() -> u16 {
+    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let _head = stream.read(&mut [0; 4096]);
+            let answer =
+                b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello\n";
+            stream.write_all(answer).ok();
+        }
+    });
+    port
+}
+
+#[test]
+fn a_program_reaches_what_is_allowed_and_a_refusal_says_what_the_user_can_do() {
+    let world = World::outside_of_tmp();
+    if no_box(&world) {
+        return;
+    }
+    let name = format!("127.0.0.2:{}", host_service());
+    let mut server = world.serve();
+    let plain = format!("curl -sS -m 60 http://{name}/");
+    let tunnel = format!("curl -sS -p -m 60 http://{name}/");
+    let blocked = format!(
+        "[blocked by the sandbox: network to {name}; the user can run: quietcontext allow {name}]"
+    );
+    let answer = server.shell(&plain).text;
+    assert!(answer.contains(&format!("network: {name} is not on the allowlist\n")), "{answer}");
+    assert!(answer.contains(&blocked), "{answer}");
+    let answer = server.shell(&tunnel).text;
+    assert!(answer.contains("response 403") && answer.contains(&blocked), "{answer}");
+    // The running server follows.
+    assert_eq!(world.run(&["allow", &name]).code, Some(0));
+    assert_eq!(server.shell(&plain).text, "hello\n");
+    assert_eq!(server.shell(&tunnel).text, "hello\n");
+    assert_eq!(world.run(&["disallow", &name]).code, Some(0));
+    assert!(server.shell(&plain).text.contains(&blocked));
+    // Past the proxy there is nothing, and metadata is not for anybody.
+    let direct = server.shell(&format!("curl -sS --noproxy '*' -m 60 http://{name}/")).text;
+    assert!(direct.contains("[exit 7]") && !direct.contains("hello"), "{direct}");
+    world.run(&["allow", "169.254.169.254:80"]);
+    let answer = server.shell("curl -sS -m 60 http://169.254.169.254/").text;
+    assert!(answer.contains("169.254.169.254:80 is a cloud metadata address"), "{answer}");
+    assert!(!answer.contains("quietcontext allow 169"), "{answer}");
+}
+
+#[test]
+fn with_the_network_off_there_is_no_proxy() {
+    let world = World::outside_of_tmp();
+    if no_box(&world) {
+        return;
+    }
+    let name = format!("127.0.0.2:{}", host_service());
+    world.run(&["allow", &name]);
+    write(&world.path("home/.config/quietcontext/config.toml"), "network.mode = \"off\"\n");
+    let mut server = world.serve();
+    let answer =
+        server.shell(&format!("env | grep -ic _proxy; curl -sS -m 60 http://{name}/")).text;
+    assert!(answer.starts_with("0\n") && !answer.contains("hello"), "{answer}");
+}

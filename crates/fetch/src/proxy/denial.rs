@@ -56,8 +56,8 @@ impl Denial {
         }
     }
 
-    /// What the user would have to name, if naming it helps.
-    fn remedy(&self) -> Option<String> {
+    /// What the user would have to name with `quietcontext allow`, if naming it helps.
+    pub fn remedy(&self) -> Option<String> {
         let helps = match self.why {
             Why::NotAllowed => true,
             Why::Address(class) => super::Permit::Named.covers(class),
