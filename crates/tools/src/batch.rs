@@ -47,6 +47,8 @@ struct Entry {
 pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolError> {
     check_root(&context.root.path, context.shared.config.home.as_deref())?;
     let cwd = working_directory(&context.root.path, request.cwd.as_deref())?;
+    // Rules that cannot be used are one refusal, not one for each command.
+    context.root.policy.rules()?;
     let number = context.root.store.next_number("batch");
     let names = names(&request.commands);
     let next = AtomicUsize::new(0);

@@ -61,6 +61,8 @@ fn input(context: &Context, path: &str) -> Result<(File, PathBuf), ToolError> {
                 format!("{} is a directory; name a regular file", short(path)),
             ));
         }
+        // What is denied is not handed out as stored text of that name either.
+        Err(error @ ToolError::Refused(_)) => return Err(error),
         Err(error) => error,
     };
     match context.root.store.by_label(path) {

@@ -16,10 +16,10 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::open::{Named, Opened, reopen};
 use crate::policy::Rules;
-use crate::render::{self, counted};
+use crate::render::{self, counted, short};
 use crate::root::{check_root, reason, shown};
 use crate::toolbox::Context;
-use crate::walk::{Filters, Found, Reason, Skipped, Walk, unwanted_content};
+use crate::walk::{Filters, Found, Reason, Skipped, Walk, odd_rules, unwanted_content};
 
 /// Answers `index`.
 pub(crate) fn index(context: &Context, request: Request) -> Result<Answer, ToolError> {
@@ -182,6 +182,15 @@ fn directory(
     check_root(base, context.shared.config.home.as_deref())?;
     let filters = Filters::new(args).map_err(ToolError::Argument)?;
     let start = base.join(relative);
+    if args.respect_gitignore
+        && let Some(odd) = odd_rules(&start)
+    {
+        let odd = short(&shown(&context.root.path, odd));
+        return Err(ToolError::argument(
+            "path",
+            format!("has git rules in {odd} that are no regular file; the user must remove that"),
+        ));
+    }
     let labels = Labels { source: args.source.as_deref(), root: &context.root.path, start: &start };
     let known = known(context, &labels).map_err(not_indexed)?;
     let writer = context.root.store.writer().map_err(not_indexed)?;

@@ -69,9 +69,6 @@ impl Commands<'_> {
             return Err(unclear(text, Unclear("nesting too deep")));
         }
         let script = parse(text, dialect).map_err(|why| unclear(text, why))?;
-        for pipeline in &script.pipelines {
-            self.denied(pipeline, pipeline)?;
-        }
         for command in &script.commands {
             let shown = shown(&command.words);
             if command.assignments.iter().any(|word| runs_text(&word.text)) {
@@ -85,6 +82,9 @@ impl Commands<'_> {
                 self.denied(&whole, &shown)?;
             }
             self.words(&command.words, command, depth)?;
+        }
+        for pipeline in &script.pipelines {
+            self.denied(pipeline, pipeline)?;
         }
         Ok(())
     }

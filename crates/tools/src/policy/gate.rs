@@ -50,7 +50,7 @@ impl Policy {
             .and_then(|(_, rule)| rules.loaded.bash.get(rule));
         match (denied, language) {
             (Some(rule), Some(language)) => Err(ToolError::Refused(format!(
-                "not run: the program for {} is denied by the rule {}",
+                "the program for {} is denied by the rule {}",
                 language.name(),
                 rule.shown
             ))),

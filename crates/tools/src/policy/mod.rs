@@ -126,10 +126,10 @@ impl Rules {
         Commands { patterns: &patterns, cwd }.check(text, dialect).map_err(|objection| {
             match objection {
                 Objection::Denied(rule, command) => {
-                    format!("not run: {} is denied by the rule {}", short(&command), shown(rule))
+                    format!("{} is denied by the rule {}", short(&command), shown(rule))
                 }
                 Objection::Unclear(command, why) => format!(
-                    "not run: {} cannot be held against the deny rules (such as {}): {why}; write commands literally",
+                    "{} cannot be held against the deny rules (such as {}): {why}; write commands literally",
                     short(&command),
                     shown(0)
                 ),

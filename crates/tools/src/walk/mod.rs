@@ -14,7 +14,7 @@ use crate::limits;
 use crate::open::stamp;
 
 pub(crate) use filters::Filters;
-use wanted::{Entry, folder, in_git, link, unwanted_name};
+use wanted::{Entry, folder, in_git, link, plain_rules, unwanted_name};
 pub(crate) use wanted::{Reason, unwanted_content};
 
 /// A file to index.
@@ -57,7 +57,11 @@ impl<'a> Walk<'a> {
         let start = base.join(relative);
         let folders = Arc::new(Mutex::new(Skipped::default()));
         let (counted, base) = (Arc::clone(&folders), base.to_owned());
-        let git = in_git(&start) && filters.respect_gitignore;
+        let rules = filters.respect_gitignore;
+        let git = in_git(&start) && rules;
+        let readable = |entry: &DirEntry| {
+            !entry.file_type().is_some_and(|kind| kind.is_dir()) || plain_rules(entry.path())
+        };
         let mut builder = WalkBuilder::new(&start);
         builder
             .hidden(false)
@@ -72,6 +76,7 @@ impl<'a> Walk<'a> {
             .sort_by_file_name(Ord::cmp)
             .filter_entry(move |entry| {
                 let verdict = match folder(entry, git) {
+                    Entry::Visit if rules && !readable(entry) => Entry::Skip(Reason::Unreadable),
                     Entry::Visit => link(entry, &base),
                     other => other,
                 };
@@ -138,6 +143,11 @@ impl<'a> Walk<'a> {
             }
         }
     }
+}
+
+/// The first directory, of the one that is walked and those above, whose rules cannot be read.
+pub(crate) fn odd_rules(start: &Path) -> Option<&Path> {
+    start.ancestors().find(|directory| !plain_rules(directory))
 }
 
 /// The stamp of a file that is wanted, else why it is not.

@@ -173,6 +173,28 @@ pub(super) fn folder(entry: &DirEntry, git: bool) -> Entry {
     }
 }
 
+/// Whether what git's rules of a directory are read from are files: a pipe would never end.
+pub(super) fn plain_rules(directory: &Path) -> bool {
+    let plain = |path: &Path| path.metadata().map_or(true, |found| found.is_file());
+    let git = directory.join(".git");
+    let common = match git.metadata() {
+        Ok(found) if found.is_dir() => git,
+        // A linked worktree says where its directory is, and that one where the common one is.
+        Ok(found) if found.is_file() => {
+            let line = std::fs::read_to_string(&git).unwrap_or_default();
+            let own =
+                directory.join(line.trim().strip_prefix("gitdir:").unwrap_or_default().trim());
+            let common = own.join("commondir");
+            if !plain(&common) {
+                return false;
+            }
+            own.join(std::fs::read_to_string(&common).unwrap_or_default().trim())
+        }
+        _ => return plain(&directory.join(".gitignore")),
+    };
+    plain(&directory.join(".gitignore")) && plain(&common.join("info/exclude"))
+}
+
 /// A link that is followed must lead to a place below the base.
 pub(super) fn link(entry: &DirEntry, base: &Path) -> Entry {
     let followed =

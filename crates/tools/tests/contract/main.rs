@@ -8,6 +8,8 @@ mod batch;
 mod execute;
 mod fetch_index;
 mod index;
+mod links;
+mod policy;
 mod references;
 mod scripts;
 mod search;

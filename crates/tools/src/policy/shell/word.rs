@@ -90,8 +90,8 @@ impl Parser<'_> {
                 }
             }
         }
-        // `[` alone is a command, and the start of a pattern only before a `]`.
-        if word.text == b"[" {
+        // `[` begins a pattern only before a `]`; alone it is a command.
+        if matches!(word.text.as_slice(), b"[" | b"[[") {
             word.splits = false;
         }
         // `~` and `~name` are put in by the shell, and `HOME` may say anything.
