@@ -113,14 +113,16 @@ impl Core {
         Ok(())
     }
 
-    /// One transaction's worth; `false` when nothing is left.
+    /// One document's rows, or one step of removing another; `false` when nothing is left.
     fn work_once(&self) -> Result<bool> {
+        let turn = self.indexing.take(None);
         for pending in self.pool.read(pending::all)? {
             if !self.is_taken(&pending)? {
-                self.index_some(&pending)?;
+                self.index_document(&pending, &|| !self.background.stop.load(Ordering::Relaxed))?;
                 return Ok(true);
             }
         }
+        drop(turn);
         self.reap_some()
     }
 

@@ -19,6 +19,7 @@ use crate::pool::{Pool, lock};
 use crate::row;
 use crate::search::Memory;
 use crate::store::{Retention, StoreOptions};
+use crate::turn::Turn;
 use crate::write::INLINE_BYTES;
 
 /// Bytes of run output and pages after which retention looks at the size again.
@@ -34,6 +35,8 @@ pub(crate) struct Core {
     pub(crate) memory: Memory,
     pub(crate) retention: Retention,
     pub(crate) pace: Pace,
+    /// Whose turn it is to write missing full-text rows: two threads would do the same work.
+    pub(crate) indexing: Turn,
     lease: OnceLock<Lease>,
     /// Documents that were read, and when: their age is renewed with the next transaction.
     read: Mutex<HashMap<u64, i64>>,
@@ -52,6 +55,7 @@ impl Core {
             memory: Memory::default(),
             retention: options.retention,
             pace: Pace::default(),
+            indexing: Turn::default(),
             lease: OnceLock::new(),
             read: Mutex::new(HashMap::new()),
             worked: AtomicBool::new(false),

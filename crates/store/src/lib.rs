@@ -52,6 +52,7 @@ mod store;
 mod stream;
 mod tail;
 mod text;
+mod turn;
 mod window;
 mod write;
 mod writer;

@@ -5,6 +5,8 @@
 //! on the same document cannot harm each other. A lease only spares them the double work.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension as _};
@@ -19,6 +21,9 @@ use crate::write::TRANSACTION_TIME;
 /// Chunks written in one transaction: at first, at least and at most. How many it is adapts to how
 /// long they take.
 const BATCH: (u64, u64, u64) = (192, 32, 1_024);
+
+/// Left between two transactions: time for another process to get its turn.
+const GAP: Duration = Duration::from_millis(2);
 
 /// How many chunks' full-text rows fit one transaction, from how long the last ones took.
 #[derive(Debug)]
@@ -82,47 +87,105 @@ pub(crate) fn open_chunks(connection: &Connection) -> Result<Vec<(u64, u64, u64)
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Full-text rows of one document, ready to be written.
+#[derive(Debug)]
+struct Batch {
+    document: u64,
+    first: u64,
+    rows: Rows,
+    path: String,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Put {
+    /// It is written, and more is missing.
+    More,
+    /// It is written, and was the last.
+    Done,
+    /// Another process was faster.
+    Outrun,
+}
+
 impl Core {
-    /// Writes some of a document's missing full-text rows in one transaction. Answers whether any
-    /// are missing still.
-    pub(crate) fn index_some(&self, pending: &Pending) -> Result<bool> {
-        let lease = self.lease()?;
-        let until = pending.last.min(pending.next + self.pace.chunks() - 1);
+    /// Writes a document's missing full-text rows as long as `goes_on` says so, one transaction
+    /// after the other; another thread makes the next rows meanwhile.
+    pub(crate) fn index_document(
+        &self,
+        pending: &Pending,
+        goes_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<()> {
+        if pending.last - pending.next < self.pace.chunks() {
+            return self.put_batch(&self.make(pending, pending.next)?).map(drop);
+        }
+        let (sender, receiver) = sync_channel(1);
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut next = pending.next;
+                while next <= pending.last && goes_on() {
+                    let made = self.make(pending, next);
+                    // Nothing where there should be something: the other thread finds out why.
+                    let ends = made.as_ref().map_or(true, |batch| batch.rows.len() == 0);
+                    next += made.as_ref().map_or(0, |batch| batch.rows.len());
+                    if sender.send(made).is_err() || ends {
+                        return;
+                    }
+                }
+            });
+            for batch in receiver {
+                if !goes_on() || self.put_batch(&batch?)? != Put::More {
+                    break;
+                }
+                thread::sleep(GAP);
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes the rows of as many chunks as fit one transaction.
+    fn make(&self, pending: &Pending, next: u64) -> Result<Batch> {
+        let until = pending.last.min(next + self.pace.chunks() - 1);
         let (blocks, path) = self.pool.read(|connection| {
-            let blocks = Blocks::new(self, connection).range(pending.next, until)?;
+            let blocks = Blocks::new(self, connection).range(next, until)?;
             let labels = LabelRow::of_document(connection, pending.document)?;
             let path = labels.into_iter().next().map(|label| label.path.unwrap_or(label.label));
             Ok((blocks, path.unwrap_or_default()))
         })?;
         let chunks = blocks.iter().flat_map(|block| {
-            let ids = block.first.max(pending.next)..=block.last().min(until);
+            let ids = block.first.max(next)..=block.last().min(until);
             let indexes = ids.map(|id| (id - block.first) as usize);
             indexes.map(|index| (block.title(index), block.body(index)))
         });
         let rows = Rows::new(&mut Expander::default(), chunks);
+        Ok(Batch { document: pending.document, first: next, rows, path })
+    }
+
+    fn put_batch(&self, batch: &Batch) -> Result<Put> {
+        let lease = self.lease()?;
+        let document = batch.document as i64;
         self.write(|transaction| {
             let next: Option<(i64, i64)> = transaction
                 .prepare_cached("SELECT next, last FROM pending WHERE document = ?1")?
-                .query_row([pending.document as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+                .query_row([document], |row| Ok((row.get(0)?, row.get(1)?)))
                 .optional()?;
-            let Some((next, last)) = next else { return Ok(false) };
-            if next as u64 != pending.next {
-                return Ok(true);
+            let Some((next, last)) = next else { return Ok(Put::Done) };
+            if next as u64 != batch.first {
+                return Ok(Put::Outrun);
             }
             let start = Instant::now();
-            search::index(transaction, [(pending.next, &rows, &*path)])?;
-            self.pace.took(rows.len(), start.elapsed());
-            let done = pending.next + rows.len();
-            if rows.len() == 0 || done > last as u64 {
+            search::index(transaction, [(batch.first, &batch.rows, &*batch.path)])?;
+            self.pace.took(batch.rows.len(), start.elapsed());
+            let done = batch.first + batch.rows.len();
+            if batch.rows.len() == 0 || done > last as u64 {
                 transaction
                     .prepare_cached("DELETE FROM pending WHERE document = ?1")?
-                    .execute([pending.document as i64])?;
-                return Ok(false);
+                    .execute([document])?;
+                return Ok(Put::Done);
             }
             transaction
                 .prepare_cached("UPDATE pending SET next = ?2, owner = ?3 WHERE document = ?1")?
-                .execute((pending.document as i64, done as i64, lease))?;
-            Ok(true)
+                .execute((document, done as i64, lease))?;
+            Ok(Put::More)
         })
     }
 
@@ -139,16 +202,23 @@ impl Core {
         documents: Option<&[u64]>,
         deadline: Instant,
     ) -> Result<bool> {
-        loop {
+        let in_time = || Instant::now() + TRANSACTION_TIME <= deadline;
+        let next = || -> Result<Option<Pending>> {
             let pending = self.pool.read(all)?;
-            let mut concerns = pending.iter().filter(|pending| {
+            Ok(pending.into_iter().find(|pending| {
                 documents.is_none_or(|documents| documents.contains(&pending.document))
-            });
-            let Some(next) = concerns.next() else { return Ok(true) };
-            if Instant::now() + TRANSACTION_TIME > deadline {
+            }))
+        };
+        while next()?.is_some() {
+            // Whoever has the turn may be at work on the very same.
+            let turn = self.indexing.take(Some(deadline));
+            if turn.is_none() || !in_time() {
                 return Ok(false);
             }
-            self.index_some(next)?;
+            if let Some(next) = next()? {
+                self.index_document(&next, &in_time)?;
+            }
         }
+        Ok(true)
     }
 }
