@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::ExecError;
+use crate::executor::Held;
 use crate::sandbox::{self, Assessment, Limits, Mode, Network, NetworkNamespace, Profile, Rung};
 use crate::scratch::Scratch;
 
@@ -186,8 +187,8 @@ impl Boxes {
         }
     }
 
-    pub(crate) fn mode(&self) -> Mode {
-        self.config.mode
+    pub(crate) fn held(&self) -> Held<'_> {
+        Held { mode: self.config.mode, limits: &self.config.limits }
     }
 
     pub(crate) fn binary(&self) -> &Path {

@@ -20,7 +20,7 @@ use crate::project::ProjectTools;
 use crate::request::{Run, RunRequest};
 use crate::run::Prepared;
 use crate::runtime::{self, Runtime};
-use crate::sandbox::{Assessment, Mode, Rung, STAGE};
+use crate::sandbox::{Assessment, Limits, Mode, Rung, STAGE};
 use crate::scratch::Scratch;
 
 /// What an executor is built from. Taken once, by the one place that reads the environment.
@@ -39,6 +39,15 @@ pub struct ExecConfig {
     pub output_cap: u64,
     /// How programs are held.
     pub confinement: Confinement,
+}
+
+/// What holds the programs of an executor: to say it where a program ran into it.
+#[derive(Debug, Clone, Copy)]
+pub struct Held<'a> {
+    /// Whether workspaces may be written.
+    pub mode: Mode,
+    /// Bounds of one box.
+    pub limits: &'a Limits,
 }
 
 /// Runs programs. Shared between threads; dropping it does not stop what it runs.
@@ -112,6 +121,11 @@ impl Executor {
         }
     }
 
+    /// What holds programs here; `None` where they are not confined.
+    pub fn held(&self) -> Option<Held<'_>> {
+        self.shared.boxes.as_ref().map(|boxes| boxes.held())
+    }
+
     /// What is weaker here than promised, the first time this is asked after a run; then nothing.
     pub fn announcement(&self) -> Option<String> {
         let text = self.shared.boxes.as_ref()?.known()?.announcement.clone()?;
@@ -154,11 +168,6 @@ impl Shared {
             Some(boxes) if boxes.rung(&self.scratch)? == Rung::Namespaces => Ok(STAGE.into()),
             _ => Ok(directory.to_owned()),
         }
-    }
-
-    /// What a box lets programs write; `None`: there are no boxes.
-    pub(crate) fn confined(&self) -> Option<Mode> {
-        self.boxes.as_ref().map(|boxes| boxes.mode())
     }
 
     /// Refuses where the machine cannot hold what the user asked for: before anything is staged.

@@ -132,6 +132,11 @@ impl Job {
         self.state.lock().as_ref().map(|end| end.outcome.denied.clone()).unwrap_or_default()
     }
 
+    /// Whether it failed while the kernel ended some program for lack of memory.
+    pub fn out_of_memory(&self) -> bool {
+        self.state.lock().as_ref().is_some_and(|end| end.outcome.out_of_memory)
+    }
+
     /// What of the output could not be kept, as in [`crate::Run::io_lost`].
     pub fn io_lost(&self) -> Option<String> {
         self.output.lost().map(|lost| format!("output {lost}"))

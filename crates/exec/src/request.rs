@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use crate::confinement::Outbound;
 use crate::language::Language;
-use crate::sandbox::Mode;
 use crate::spool::Spool;
 
 /// One program to run, and everything it is given.
@@ -88,8 +87,8 @@ pub struct Run {
     pub duration: Duration,
     /// Processes that had to be stopped after the main process had ended.
     pub left_behind: u32,
-    /// What its box let it write; `None`: it was not confined.
-    pub confined: Option<Mode>,
+    /// It failed, and meanwhile the kernel ended some program of this machine for lack of memory.
+    pub out_of_memory: bool,
     /// Hosts that it asked for and did not get, as `HOST:PORT`.
     pub denied: Vec<String>,
     /// Set when capture failed (disk full): what failed and from which byte on output is missing.

@@ -13,6 +13,7 @@ use crate::executor::Shared;
 use crate::input::{open_input, stage_content};
 use crate::language::Language;
 use crate::launch::{Launch, Step, Supervisor};
+use crate::memory;
 use crate::plan::{Build, Plan, Planning};
 use crate::project::ProjectTools;
 use crate::request::{Exit, Input, Program, Run, RunRequest, Streams, View};
@@ -46,12 +47,14 @@ pub(crate) struct Outcome {
     pub(crate) left_behind: u32,
     /// Hosts that it asked for and did not get.
     pub(crate) denied: Vec<String>,
+    /// Something was ended for lack of memory meanwhile.
+    pub(crate) out_of_memory: bool,
 }
 
 impl Outcome {
     /// The program did not come to ask for anything.
     pub(crate) fn of(exit: Exit) -> Self {
-        Self { exit, left_behind: 0, denied: Vec::new() }
+        Self { exit, left_behind: 0, denied: Vec::new(), out_of_memory: false }
     }
 }
 
@@ -106,7 +109,7 @@ impl Prepared {
             exit: outcome.exit,
             left_behind: outcome.left_behind,
             denied: outcome.denied,
-            confined: shared.confined(),
+            out_of_memory: outcome.out_of_memory,
             duration: started.elapsed(),
             io_lost: lost(request.streams, &stdout, &stderr),
             stdout: stdout.snapshot(),
@@ -245,6 +248,8 @@ impl Context<'_> {
             };
             let mut launched = self.shared.start(&launch)?;
             drop(ends);
+            // The program is only just being started: this costs no time of the run.
+            let kills = memory::kills();
             let ended = watch(launched.as_mut(), capture, self.limits);
             let denied = launched.denied();
             if ended.is_ok()
@@ -255,7 +260,8 @@ impl Context<'_> {
             // A supervisor that could not be followed is stopped where it goes out of scope.
             match ended {
                 Ok(Ended::Ran { exit, left_behind }) => {
-                    return Ok(Outcome { exit, left_behind, denied });
+                    let out_of_memory = exit != Exit::Code(0) && memory::kills() > kills;
+                    return Ok(Outcome { exit, left_behind, denied, out_of_memory });
                 }
                 Ok(Ended::Failed { step: Step::Directory, .. }) => {
                     return Err(ExecError::CwdMissing);

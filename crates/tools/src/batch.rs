@@ -1,6 +1,6 @@
 //! `batch`: several commands, each output a document of its own, and passages for the queries.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,6 +12,7 @@ use crate::answer::Draft;
 use crate::args::batch::{Command, QueryScope, Request};
 use crate::budget::{clip, cut_front};
 use crate::call::Answer;
+use crate::cause;
 use crate::digest::Gathered;
 use crate::document;
 use crate::error::ToolError;
@@ -27,8 +28,6 @@ const LABEL_BYTES: usize = 60;
 const PASSAGES: usize = 3;
 /// Last part of a failing command's standard error that is shown, in bytes.
 const STDERR_BYTES: usize = 300;
-/// Runs longer than this say how long they took.
-const NOTABLE: Duration = Duration::from_secs(1);
 
 /// What became of one command.
 enum Outcome {
@@ -183,9 +182,7 @@ impl Entry {
                     }
                     Err(error) => parts.push(not_stored(error)),
                 }
-                if run.duration > NOTABLE {
-                    parts.push(render::seconds(run.duration));
-                }
+                parts.extend(document::took(run));
                 if run.left_behind > 0 {
                     parts.push(format!("stopped {} left running", run.left_behind));
                 }
@@ -197,8 +194,8 @@ impl Entry {
         format!("{}: {}", self.name, parts.join(" · "))
     }
 
-    /// The last lines of a failing command's standard error.
-    fn stderr_tail(&self) -> Option<String> {
+    /// The last lines of a failing command's standard error, and whether they are its whole output.
+    fn stderr_tail(&self) -> Option<(String, bool)> {
         let Outcome::Ran { run, .. } = &self.outcome else { return None };
         if run.exit == Exit::Code(0) || run.stderr.is_empty() {
             return None;
@@ -215,8 +212,42 @@ impl Entry {
             Some((_, rest)) if tail.len() < text.len() => rest,
             _ => tail,
         };
-        (!tail.trim().is_empty()).then(|| format!("[stderr]\n{tail}"))
+        let whole = run.stdout.is_empty() && from == 0 && tail.len() == text.len();
+        (!tail.trim().is_empty()).then(|| (format!("[stderr]\n{tail}"), whole))
     }
+
+    /// What stands below the line of a failing command as far as it fits `room`: the end of its
+    /// standard error, and what held it up if that can be told and was not said before.
+    fn details(
+        &self,
+        context: &Context,
+        draft: &mut Draft,
+        shown: &mut Shown,
+        room: impl Fn(&Draft) -> usize,
+    ) {
+        let Outcome::Ran { run, stored, .. } = &self.outcome else { return };
+        if let Some((tail, whole)) = self.stderr_tail()
+            && tail.len() < room(draft)
+            && draft.line(&tail)
+            && whole
+        {
+            shown.documents.extend(stored.as_ref().ok().map(|receipt| receipt.document));
+        }
+        let advice = document::blocked_network(&run.denied).into_iter();
+        for line in advice.chain(cause::of_run(context, run)) {
+            if line.len() < room(draft) && shown.advice.insert(line.clone()) {
+                draft.line(&line);
+            }
+        }
+    }
+}
+
+/// What an answer has shown already.
+#[derive(Debug, Default)]
+struct Shown {
+    advice: HashSet<String>,
+    /// Outputs that were shown whole, or as a digest.
+    documents: HashSet<DocumentId>,
 }
 
 fn answer(context: &Context, request: &Request, entries: &[Entry]) -> Answer {
@@ -224,25 +255,23 @@ fn answer(context: &Context, request: &Request, entries: &[Entry]) -> Answer {
     if let Some(notice) = context.root.store.notice() {
         draft.head(&format!("[{}]", one_line(&notice)));
     }
+    let mut shown = Shown::default();
     let lines: Vec<String> = entries.iter().map(|entry| entry.line(request.timeout)).collect();
     let queries: usize = request.queries.iter().map(|query| query_line(query).len() + 12).sum();
     let needed: usize = lines.iter().map(|line| line.len() + 1).sum();
     if needed + queries.min(request.max_bytes / 4) > draft.room() {
-        push_list(context, &mut draft, entries, &lines, request.max_bytes);
+        push_list(context, &mut draft, &mut shown, entries, &lines, request.max_bytes);
     } else {
         let mut reserved = needed + queries;
         for (entry, line) in entries.iter().zip(&lines) {
             reserved -= line.len() + 1;
             draft.line(line);
-            if let Some(tail) = entry.stderr_tail()
-                && tail.len() + reserved < draft.room()
-            {
-                draft.line(&tail);
-            }
+            let room = |draft: &Draft| draft.room().saturating_sub(reserved);
+            entry.details(context, &mut draft, &mut shown, room);
         }
     }
     if request.queries.is_empty() {
-        push_digests(context, &mut draft, entries);
+        push_digests(context, &mut draft, shown, entries);
     } else {
         push_passages(context, &mut draft, request, entries);
     }
@@ -253,6 +282,7 @@ fn answer(context: &Context, request: &Request, entries: &[Entry]) -> Answer {
 fn push_list(
     context: &Context,
     draft: &mut Draft,
+    shown: &mut Shown,
     entries: &[Entry],
     lines: &[String],
     max_bytes: usize,
@@ -269,19 +299,17 @@ fn push_list(
             break;
         }
         draft.line(line);
-        if let Some(tail) = entry.stderr_tail()
-            && draft.room() > tail.len() + keep * 2
-        {
-            draft.line(&tail);
-        }
+        let room = |draft: &Draft| draft.room().saturating_sub(keep * 2);
+        entry.details(context, draft, shown, room);
     }
 }
 
-/// Without queries: a digest of each output that has room.
-fn push_digests(context: &Context, draft: &mut Draft, entries: &[Entry]) {
+/// Without queries: a digest of each output that has room and was not shown.
+fn push_digests(context: &Context, draft: &mut Draft, mut shown: Shown, entries: &[Entry]) {
     let with_output: Vec<&Entry> = entries
         .iter()
         .filter(|e| matches!(&e.outcome, Outcome::Ran { stored: Ok(r), .. } if r.bytes > 0))
+        .filter(|e| e.document().is_some_and(|document| shown.documents.insert(document)))
         .collect();
     let mut left = with_output.len();
     for entry in with_output {
@@ -310,7 +338,7 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
         QueryScope::Batch => counted(documents.len() as u64, "output"),
         QueryScope::Global => "all that is stored".to_owned(),
     };
-    let mut shown = std::collections::HashSet::new();
+    let mut shown = HashSet::new();
     let mut reserved: usize =
         request.queries.iter().map(|query| query_line(query).len() + 40).sum();
     let mut unanswered = 0;

@@ -1,16 +1,17 @@
 //! What a run printed, as one document: standard output, then a `[stderr]` block if there is one.
 
 use std::io::{self, Read};
+use std::time::Duration;
 
-use quietcontext_exec::sandbox::Mode;
-use quietcontext_exec::{Exit, Run, Spool};
+use quietcontext_exec::{Exit, Run};
 use quietcontext_store::{Label, NewDocument, Observer, Origin, Receipt, Status, StoreError};
 
+use crate::cause;
 use crate::render::{counted, grouped, range, seconds};
 use crate::toolbox::Context;
 
-/// Runs longer than this say how long they took, in milliseconds.
-const NOTABLE_MS: u128 = 1_000;
+/// Runs longer than this say how long they took.
+const NOTABLE: Duration = Duration::from_secs(1);
 
 /// The marker line between the two streams.
 pub(crate) const STDERR: &str = "[stderr]\n";
@@ -45,12 +46,12 @@ pub(crate) fn store(
 }
 
 /// How a run ended, in words: `exit 0`, `signal SIGKILL`, `timed out after 1000 ms`.
-pub(crate) fn outcome(run: &Run, timeout: std::time::Duration) -> String {
+pub(crate) fn outcome(run: &Run, timeout: Duration) -> String {
     exit_words(run.exit, timeout, run.stdout.len() + run.stderr.len())
 }
 
 /// As [`outcome`], from the parts.
-pub(crate) fn exit_words(exit: Exit, timeout: std::time::Duration, bytes: u64) -> String {
+pub(crate) fn exit_words(exit: Exit, timeout: Duration, bytes: u64) -> String {
     match exit {
         Exit::Code(code) => format!("exit {code}"),
         Exit::Signal { name, core: false, .. } => format!("signal {name}"),
@@ -61,8 +62,13 @@ pub(crate) fn exit_words(exit: Exit, timeout: std::time::Duration, bytes: u64) -
     }
 }
 
+/// How long a run took, where that is notable and not said by its time-out.
+pub(crate) fn took(run: &Run) -> Option<String> {
+    (run.duration > NOTABLE && run.exit != Exit::TimedOut).then(|| seconds(run.duration))
+}
+
 /// The state lines behind an output: what went wrong, and nothing when all went well.
-pub(crate) fn state_lines(run: &Run, timeout: std::time::Duration) -> Vec<String> {
+pub(crate) fn state_lines(context: &Context, run: &Run, timeout: Duration) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(lost) = &run.io_lost {
         lines.push(format!("[output lost: {}]", crate::render::one_line(lost)));
@@ -71,7 +77,7 @@ pub(crate) fn state_lines(run: &Run, timeout: std::time::Duration) -> Vec<String
         lines.push(left_running(run.left_behind));
     }
     lines.extend(blocked_network(&run.denied));
-    lines.extend(blocked_files(run).map(str::to_owned));
+    lines.extend(cause::of_run(context, run));
     if run.exit != Exit::Code(0) {
         lines.push(format!("[{}]", outcome(run, timeout)));
     }
@@ -91,36 +97,6 @@ pub(crate) fn blocked_network(denied: &[String]) -> Option<String> {
     ))
 }
 
-/// Whether a run that failed printed what a program prints that may not write or open something.
-/// It may have had another cause, so the line says "possibly".
-fn blocked_files(run: &Run) -> Option<&'static str> {
-    /// What the C library calls the errors of a forbidden path.
-    const SIGNS: [&str; 3] =
-        ["Read-only file system", "Permission denied", "Operation not permitted"];
-    /// The end of each stream that is looked at, in bytes.
-    const LOOK: u64 = 16 << 10;
-    let mode = run.confined.filter(|_| run.exit != Exit::Code(0))?;
-    let says_so = |spool: &Spool| {
-        let mut end = vec![0; LOOK as usize];
-        let read = spool.read_at(spool.len().saturating_sub(LOOK), &mut end).unwrap_or(0);
-        let text = String::from_utf8_lossy(end.get(..read).unwrap_or_default()).into_owned();
-        SIGNS.iter().any(|sign| text.contains(sign))
-    };
-    if !says_so(&run.stderr) && !says_so(&run.stdout) {
-        return None;
-    }
-    Some(match mode {
-        Mode::WorkspaceWrite => {
-            "[possibly blocked by the sandbox: writable are the workspace and /tmp; the user can set \
-             sandbox.writable or sandbox.readable]"
-        }
-        Mode::ReadOnly => {
-            "[possibly blocked by the sandbox: it is read-only, writable is /tmp alone; the user can \
-             set sandbox.mode]"
-        }
-    })
-}
-
 /// `[stopped 2 processes left running]`.
 pub(crate) fn left_running(count: u32) -> String {
     let noun = if count == 1 { "process" } else { "processes" };
@@ -128,7 +104,7 @@ pub(crate) fn left_running(count: u32) -> String {
 }
 
 /// `[indexed 1,288,895 bytes, 200,000 lines as execute:17 · r:20101-20960 · exit 0]`.
-pub(crate) fn handle(receipt: &Receipt, run: &Run, timeout: std::time::Duration) -> String {
+pub(crate) fn handle(receipt: &Receipt, run: &Run, timeout: Duration) -> String {
     let mut parts = vec![format!(
         "indexed {}, {} as {}",
         counted(receipt.bytes, "byte"),
@@ -137,9 +113,7 @@ pub(crate) fn handle(receipt: &Receipt, run: &Run, timeout: std::time::Duration)
     )];
     parts.extend(receipt.range.map(range));
     parts.push(outcome(run, timeout));
-    if run.duration.as_millis() > NOTABLE_MS {
-        parts.push(seconds(run.duration));
-    }
+    parts.extend(took(run));
     parts.extend(view_words(receipt.view));
     if let Status::SameAs(label) = &receipt.status {
         parts.push(format!("same output as {label}"));

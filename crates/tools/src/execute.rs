@@ -166,10 +166,11 @@ impl Answering {
         if text.is_empty() {
             "[no output]".clone_into(&mut text);
         }
-        let state = document::state_lines(run, self.timeout);
+        let took = document::took(run).map(|took| format!("[{took}]"));
+        let state = document::state_lines(context, run, self.timeout);
         let answer = |stored: Option<String>| {
             let mut draft = draft(context, self.budget());
-            for line in state.iter().chain(stored.as_ref()) {
+            for line in took.iter().chain(&state).chain(stored.as_ref()) {
                 draft.tail(line);
             }
             if let Some(reference) = &self.reference {
@@ -206,7 +207,7 @@ impl Answering {
             _ => None,
         };
         let known = context.root.digested(&receipt.label, same);
-        for line in document::state_lines(run, self.timeout) {
+        for line in document::state_lines(context, run, self.timeout) {
             draft.tail(&line);
         }
         if let Some(notice) = context.root.store.notice() {
@@ -232,7 +233,7 @@ impl Answering {
     fn unstored(&self, context: &Context, run: &Run, error: &StoreError) -> Answer {
         let mut draft = self.draft(context, self.budget());
         draft.head(&not_stored(error));
-        for line in document::state_lines(run, self.timeout) {
+        for line in document::state_lines(context, run, self.timeout) {
             draft.tail(&line);
         }
         let bytes = run.stdout.len() + run.stderr.len();

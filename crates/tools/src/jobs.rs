@@ -9,6 +9,7 @@ use quietcontext_store::{ChunkId, Growing, Label, NewDocument, Origin, Receipt, 
 
 use crate::budget::cut_at_line;
 use crate::call::Answer;
+use crate::cause;
 use crate::digest::Gathered;
 use crate::document::exit_words;
 use crate::error::ToolError;
@@ -227,7 +228,8 @@ fn report(
     if left > 0 {
         draft.tail(&crate::document::left_running(left));
     }
-    if let Some(line) = crate::document::blocked_network(&entry.job.denied()) {
+    let denied = crate::document::blocked_network(&entry.job.denied());
+    for line in denied.into_iter().chain(cause::of_job(context, &entry.job)) {
         draft.tail(&line);
     }
     if let Some(reference) = reference {

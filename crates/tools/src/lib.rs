@@ -9,6 +9,7 @@ mod args;
 mod batch;
 mod budget;
 mod call;
+mod cause;
 mod digest;
 mod document;
 mod error;

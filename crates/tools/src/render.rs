@@ -28,6 +28,20 @@ pub(crate) fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", grouped(number))
 }
 
+/// A bound in bytes as a person would say it: `8 GiB`, `1.5 GiB`, `300 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        0x4000_0000.. => (1u64 << 30, "GiB"),
+        0x10_0000.. => (1 << 20, "MiB"),
+        _ => return counted(bytes, "byte"),
+    };
+    let tenths = bytes / (unit / 10);
+    match tenths % 10 {
+        0 => format!("{} {name}", grouped(tenths / 10)),
+        part => format!("{}.{part} {name}", grouped(tenths / 10)),
+    }
+}
+
 /// `2.1 s`; tenths are enough for a person and cheap for a model.
 pub(crate) fn seconds(duration: std::time::Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
@@ -153,6 +167,19 @@ mod tests {
     fn numbers_are_grouped() {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_288_895, "1,288,895")] {
             assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn bounds_are_said_in_their_unit() {
+        for (bytes, text) in [
+            (8 << 30, "8 GiB"),
+            (3 << 29, "1.5 GiB"),
+            (300 << 20, "300 MiB"),
+            (500_000_000, "476.8 MiB"),
+            (1, "1 byte"),
+        ] {
+            assert_eq!(size(bytes), text);
         }
     }
 

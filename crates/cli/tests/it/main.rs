@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod calls;
+mod causes;
 #[cfg(test)]
 mod confined;
 #[cfg(test)]

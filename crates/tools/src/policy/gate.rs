@@ -6,7 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use quietcontext_exec::{
-    Cancel, ExecError, Executor, Job, Language, Program, Run, RunRequest, Runtime,
+    Cancel, ExecError, Executor, Held, Job, Language, Program, Run, RunRequest, Runtime,
 };
 
 use super::{Dialect, Policy, hidden};
@@ -66,6 +66,11 @@ impl Gate {
     /// What is weaker on this machine than promised, once.
     pub(crate) fn announcement(&self) -> Option<String> {
         self.0.announcement()
+    }
+
+    /// What holds programs here, if anything does.
+    pub(crate) fn held(&self) -> Option<Held<'_>> {
+        self.0.held()
     }
 
     pub(crate) fn new(executor: Arc<Executor>) -> Self {

@@ -128,3 +128,15 @@ fn a_wrong_batch_runs_nothing() {
     }
     assert!(!w.exists("ran"));
 }
+
+#[test]
+fn what_was_shown_is_not_shown_again_as_a_digest() {
+    let w = Workspace::new();
+    let fail = "echo only-this >&2; exit 3";
+    let text = w.run("batch", json!({"commands": [fail, fail, "echo same", "echo same"]}));
+    assert_eq!(text.matches("only-this").count(), 2, "below each failing command: {text}");
+    assert_eq!(text.matches("\nsame").count(), 1, "equal outputs once: {text}");
+    assert_eq!(text.matches("\n== ").count(), 1, "{text}");
+    let text = w.run("batch", json!({"commands": ["echo out; echo why >&2; exit 3"]}));
+    assert!(text.contains("== 1\nout\n"), "the tail was not all of it: {text}");
+}

@@ -325,3 +325,15 @@ fn a_digest_shows_what_failed_and_the_verdict() {
         assert!(told.iter().any(|words| small.contains(words)), "useful when small: {small}");
     }
 }
+
+#[test]
+fn a_run_of_more_than_a_second_says_how_long_it_took() {
+    let w = Workspace::new();
+    let text = w.ok("execute", shell("sleep 1.1; exit 3"));
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    assert!(lines[1].starts_with("[1.") && lines[1].ends_with(" s]"), "{text}");
+    assert_eq!((lines[0], lines[2]), ("[no output]", "[exit 3]"), "{text}");
+    let text =
+        w.ok("execute", json!({"language": "shell", "code": "sleep 9", "timeout_ms": 1_100}));
+    assert!(text.ends_with("[no output]\n[timed out after 1100 ms]"), "said once: {text}");
+}

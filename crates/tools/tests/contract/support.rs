@@ -119,10 +119,13 @@ impl Workspace {
         text
     }
 
-    /// The text of a run, without `[unconfined]`.
+    /// The text of a run, without `[unconfined]` and without a line that says how long it took: on a
+    /// busy machine any run may take over a second.
     pub(crate) fn run(&self, tool: &str, arguments: Value) -> String {
         let text = self.ok(tool, arguments);
-        text.strip_prefix(UNCONFINED).unwrap_or_else(|| panic!("{text}")).to_owned()
+        let text = text.strip_prefix(UNCONFINED).unwrap_or_else(|| panic!("{text}"));
+        let took = |line: &&str| line.starts_with('[') && line.trim_end().ends_with(" s]");
+        text.split_inclusive('\n').filter(|line| !took(line)).collect()
     }
 
     /// Everything behind a reference, page by page, as the `more:` lines lead.

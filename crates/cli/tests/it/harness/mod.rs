@@ -61,6 +61,13 @@ impl World {
         self.path("work")
     }
 
+    /// Writes the user's configuration.
+    pub(crate) fn configure(&self, text: &str) {
+        let folder = self.path("home/.config/quietcontext");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("config.toml"), text).unwrap();
+    }
+
     /// A command of the binary with the variables that clients pass and no others.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(binary());
