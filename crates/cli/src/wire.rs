@@ -95,11 +95,15 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
     let stores = Box::new(move |root: &Path| {
         Store::new(StoreOptions { directory: data_dir.clone(), root: root.to_owned(), retention })
     });
+    // Tools that call themselves read-only and closed have no way out, whatever the network's mode.
+    let outbound = (tools == Confinement::WorkspaceWrite)
+        .then(|| network::outbounds(&network, Proxy::new(Arc::new(SystemResolver))))
+        .flatten();
     let config = ToolboxConfig {
         confinement: tools,
         home: surroundings.home,
         readable: settings.readable,
-        outbound: network::outbounds(&network, Proxy::new(Arc::new(SystemResolver))),
+        outbound,
     };
     let toolbox = Arc::new(Toolbox::new(config, Arc::clone(&executor), fetcher, stores));
     Wired { toolbox, executor, network, confinement: tools, root }

@@ -153,7 +153,7 @@ fn allowed(world: &World, arguments: &[&str]) -> String {
 }
 
 /// Needs a kernel in which a box can be made; fails without one where everything is required.
-fn no_box(world: &World) -> bool {
+pub(crate) fn no_box(world: &World) -> bool {
     let data = world.path("home/.local/share/quietcontext/scratch");
     fs::create_dir_all(&data).unwrap();
     let assessed = quietcontext_exec::sandbox::assess(&crate::harness::binary(), &data);
@@ -192,7 +192,7 @@ proxy.recv(9)
         home = world.path("home").display(),
     );
     let go = "[ \"$1\" = env ] && printf 'https://goproxy.example,direct\\nsumdb.example\\n'\n";
-    tool(&world, "npm", "/usr/bin/python3", &script);
+    tool(&world, "npm", "/usr/bin/env python3", &script);
     tool(&world, "go", "/bin/sh", go);
     tool(&world, "pip", "/bin/sh", "exit 1\n");
     let listed = allowed(&world, &[]);
@@ -211,7 +211,12 @@ proxy.recv(9)
     write(&kept, &read().replace("default.example", "kept.example"));
     let asked = allowed(&world, &["kept.example", "default.example"]);
     assert_eq!(asked, "kept.example:443 allowed\ndefault.example:443 not allowed\n");
-    tool(&world, "npm", "/usr/bin/python3", &script.replace("default.example", "changed.example"));
+    tool(
+        &world,
+        "npm",
+        "/usr/bin/env python3",
+        &script.replace("default.example", "changed.example"),
+    );
     let asked = allowed(&world, &["kept.example", "changed.example"]);
     assert_eq!(asked, "kept.example:443 not allowed\nchanged.example:443 allowed\n");
 }
@@ -333,16 +338,21 @@ fn a_program_reaches_what_is_allowed_and_a_refusal_says_what_the_user_can_do() {
 }
 
 #[test]
-fn with_the_network_off_there_is_no_proxy() {
+fn with_the_network_off_or_read_only_there_is_no_proxy() {
     let world = World::outside_of_tmp();
     if no_box(&world) {
         return;
     }
     let name = format!("127.0.0.2:{}", host_service());
     world.run(&["allow", &name]);
-    write(&world.path("home/.config/quietcontext/config.toml"), "network.mode = \"off\"\n");
-    let mut server = world.serve();
-    let answer =
-        server.shell(&format!("env | grep -ic _proxy; curl -sS -m 60 http://{name}/")).text;
-    assert!(answer.starts_with("0\n") && !answer.contains("hello"), "{answer}");
+    let program = format!("env | grep -ic _proxy; curl -sS -m 60 http://{name}/");
+    let config = world.path("home/.config/quietcontext/config.toml");
+    for text in ["network.mode = \"off\"\n", "sandbox = \"read-only\"\nnetwork.mode = \"on\"\n"] {
+        write(&config, text);
+        let answer = world.serve().shell(&program).text;
+        assert!(answer.starts_with("0\n") && !answer.contains("hello"), "{text}: {answer}");
+    }
+    write(&config, "");
+    let answer = world.serve().shell(&program).text;
+    assert!(answer.starts_with("8\n") && answer.contains("hello"), "the control: {answer}");
 }
