@@ -23,3 +23,5 @@ mod roots;
 mod stability;
 #[cfg(test)]
 mod streams;
+#[cfg(test)]
+mod tools;
