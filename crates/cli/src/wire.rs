@@ -66,7 +66,9 @@ fn policy(settings: &Settings, data_dir: &Path, surroundings: &Surroundings) -> 
     let home = surroundings.home.clone().unwrap_or_else(|| data_dir.to_owned());
     let folder = config::folder(surroundings).unwrap_or_else(|| data_dir.to_owned());
     let user = User { home, variables: surroundings.variables.clone() };
-    Allowed::new(settings.network, ListFile::new(folder.join("allowed")), user, data_dir.to_owned())
+    let list = ListFile::new(folder.join("allowed"));
+    let writable = settings.sandbox.writable.clone();
+    Allowed::new(settings.network, list, user, data_dir.to_owned(), writable)
 }
 
 fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root: Root) -> Wired {
@@ -81,7 +83,7 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
         scratch: scratch(&data_dir),
         path,
         passed: settings.sandbox.variables.clone(),
-        confinement: boxes(settings.sandbox, &data_dir, surroundings.home.as_deref()),
+        confinement: boxes(settings.sandbox, &data_dir, &surroundings),
         environment: surroundings.variables,
         output_cap: settings.output_bytes,
     }));
@@ -110,11 +112,15 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
 }
 
 /// The boxes of the programs, as the user wants them.
-fn boxes(sandbox: Sandbox, data_dir: &Path, home: Option<&Path>) -> exec::Confinement {
+fn boxes(sandbox: Sandbox, data_dir: &Path, surroundings: &Surroundings) -> exec::Confinement {
     let Some(mode) = sandbox.mode else { return exec::Confinement::Off };
     let real = |paths: Vec<PathBuf>| paths.iter().map(|path| place::real(path)).collect();
     let listed = place::listed_home();
-    let home = home.or(listed.as_deref()).unwrap_or(Path::new("/nonexistent"));
+    // A workspace may hold them; what decides about programs is not for programs.
+    let own = config::folder(surroundings).into_iter().chain([data_dir.to_owned()]);
+    let emptied = own.map(|folder| place::real(&folder)).collect();
+    let home =
+        surroundings.home.as_deref().or(listed.as_deref()).unwrap_or(Path::new("/nonexistent"));
     let home = place::real(home);
     exec::Confinement::Boxed(Box::new(BoxConfig {
         binary: PathBuf::from("/proc/self/exe"),
@@ -126,7 +132,7 @@ fn boxes(sandbox: Sandbox, data_dir: &Path, home: Option<&Path>) -> exec::Confin
             .into_iter()
             .collect(),
         home,
-        emptied: vec![place::real(data_dir)],
+        emptied,
         caches: Some(data_dir.join("caches")),
         readable: real(sandbox.readable),
         writable: real(sandbox.writable),

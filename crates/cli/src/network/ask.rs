@@ -22,7 +22,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::runtime::Handle;
 
 use super::{
-    discover::User,
+    discover::{User, Writable},
     parse,
     tools::{Answer, Ask, Tool},
 };
@@ -205,11 +205,13 @@ fn names(text: &str) -> Vec<HostPort> {
     found
 }
 
-/// The program of that name on the search path.
-pub(super) fn program(user: &User, name: &str) -> Option<PathBuf> {
+/// The program of that name on the search path, but for what programs may write: a workspace's own
+/// tools would answer what the workspace wants.
+pub(super) fn program(user: &User, name: &str, writable: &Writable) -> Option<PathBuf> {
     let path = user.variable("PATH").map_or_else(|| DEFAULT_PATH.into(), OsString::from);
     let named = std::env::split_paths(&path).map(|folder| folder.join(name));
-    named.filter(|program| program.is_absolute()).find(|program| {
+    let mut named = named.filter(|program| program.is_absolute() && !writable.holds(program));
+    named.find(|program| {
         let found = std::fs::metadata(program);
         found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     })

@@ -34,6 +34,39 @@ pub(crate) struct User {
     pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
+/// Places that programs may write: what lies there is not the user's word.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Writable(Vec<PathBuf>);
+
+impl Writable {
+    /// These places, and what links in their way lead to.
+    pub(crate) fn new<'a>(places: impl IntoIterator<Item = &'a Path>) -> Self {
+        Self(places.into_iter().map(real).collect())
+    }
+
+    /// Whether a program could have written this path, or made it lead where it leads.
+    pub(super) fn holds(&self, path: &Path) -> bool {
+        self.0.iter().any(|place| path.starts_with(place) || real(path).starts_with(place))
+    }
+
+    /// Whether it holds anything that a row looks at.
+    pub(super) fn holds_of(&self, user: &User, tool: &Tool) -> bool {
+        let files = tool.files.iter().map(|(place, _)| *place);
+        let caches = tool.caches.iter().map(|(place, _)| *place);
+        files.chain(caches).any(|place| self.holds(&user.path(place)))
+    }
+}
+
+/// The path with its links followed, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    path.ancestors()
+        .find_map(|start| {
+            let rest = path.strip_prefix(start).ok()?;
+            Some(start.canonicalize().ok()?.join(rest))
+        })
+        .unwrap_or_else(|| path.to_owned())
+}
+
 /// Members of a cache folder that are looked at.
 const MOST_MEMBERS: usize = 64;
 
@@ -85,8 +118,8 @@ fn fits(name: &str, pattern: &str) -> bool {
     }
 }
 
-/// Everything that the rows of the table find.
-pub(crate) fn tools(user: &User) -> Vec<Found> {
+/// Everything that the rows of the table find, outside of what programs may write.
+pub(crate) fn tools(user: &User, writable: &Writable) -> Vec<Found> {
     let mut all = Vec::new();
     for tool in TOOLS {
         // The user wrote it for this purpose: a company's mirror may be in its own network.
@@ -102,12 +135,15 @@ pub(crate) fn tools(user: &User) -> Vec<Found> {
         }
         for (place, form) in tool.files {
             let path = user.path(*place);
-            if let Some(text) = files::read(&path) {
+            if let Some(text) = files::read(&path).filter(|_| !writable.holds(&path)) {
                 add(form.find(&text), user.shown(&path), Permit::Private);
             }
         }
         for (place, naming) in tool.caches {
             let path = user.path(*place);
+            if writable.holds(&path) {
+                continue;
+            }
             add(members(&path, *naming), user.shown(&path), Permit::Public);
             if let Naming::HostAndHash = naming {
                 add(downloads(&path), user.shown(&path), Permit::Public);
@@ -118,8 +154,9 @@ pub(crate) fn tools(user: &User) -> Vec<Found> {
 }
 
 /// The remotes of a workspace.
-pub(crate) fn remotes(user: &User, root: &Path) -> Vec<Found> {
-    let files: Vec<_> = GIT_FILES.iter().map(|place| user.path(*place)).collect();
+pub(crate) fn remotes(user: &User, root: &Path, writable: &Writable) -> Vec<Found> {
+    let files = GIT_FILES.iter().map(|place| user.path(*place));
+    let files: Vec<_> = files.filter(|path| !writable.holds(path)).collect();
     let found = git::remotes(root, &files).into_iter();
     found
         .map(|(name, target)| {
@@ -202,6 +239,25 @@ mod tests {
     }
 
     #[test]
+    fn what_programs_may_write_is_not_believed_by_whatever_way_it_is_reached() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path();
+        for folder in ["home", "root/.cargo/registry/index/evil.example-0123456789abcdef"] {
+            fs::create_dir_all(base.join(folder)).unwrap();
+        }
+        fs::write(base.join("root/npmrc"), "registry=https://evil.example/\n").unwrap();
+        std::os::unix::fs::symlink(base.join("root/npmrc"), base.join("home/.npmrc")).unwrap();
+        let variables = vec![("CARGO_HOME".into(), base.join("root/.cargo").into())];
+        let user = User { home: base.join("home"), variables };
+        let evil = |writable: &Writable| {
+            let found = tools(&user, writable).into_iter();
+            found.filter(|found| found.target.to_string() == "evil.example:443").count()
+        };
+        assert_eq!(evil(&Writable::default()), 2, "the control");
+        assert_eq!(evil(&Writable::new([base.join("root").as_path()])), 0);
+    }
+
+    #[test]
     fn files_variables_and_folders_are_found_where_the_user_moved_them() {
         let home = tempfile::tempdir().unwrap();
         let base = home.path();
@@ -223,7 +279,7 @@ mod tests {
         ];
         let variables = variables.map(|(name, value)| (name.into(), value)).to_vec();
         let user = User { home: base.to_owned(), variables };
-        let found: Vec<_> = tools(&user)
+        let found: Vec<_> = tools(&user, &Writable::default())
             .iter()
             .filter(|found| !found.origin.starts_with('/') || found.origin.contains("moved"))
             .map(|found| format!("{} {} {:?}", found.tool, found.target, found.permit))

@@ -21,7 +21,7 @@ mod parse;
 mod tools;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     thread,
@@ -36,6 +36,7 @@ use tokio::runtime::Handle;
 
 use self::{
     ask::Asker,
+    discover::Writable,
     memory::Memory,
     tools::{TOOLS, Tool},
 };
@@ -67,7 +68,10 @@ pub(crate) struct Allowed {
     list: ListFile,
     user: User,
     data_dir: PathBuf,
-    told: Mutex<Told>,
+    /// What programs may write beside their workspace.
+    writable: Vec<PathBuf>,
+    /// By root: what a root's programs may write is not asked.
+    told: Mutex<BTreeMap<PathBuf, Told>>,
     /// Indexes that programs of this process were let through to.
     used: Mutex<BTreeSet<HostPort>>,
 }
@@ -85,9 +89,20 @@ struct Told {
 
 impl Allowed {
     /// Touches nothing.
-    pub(crate) fn new(reach: Reach, list: ListFile, user: User, data_dir: PathBuf) -> Arc<Self> {
+    pub(crate) fn new(
+        reach: Reach,
+        list: ListFile,
+        user: User,
+        data_dir: PathBuf,
+        writable: Vec<PathBuf>,
+    ) -> Arc<Self> {
         let (told, used) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { reach, list, user, data_dir, told, used })
+        Arc::new(Self { reach, list, user, data_dir, writable, told, used })
+    }
+
+    /// What programs of a root may write.
+    fn writable(&self, root: &Path) -> Writable {
+        Writable::new(self.writable.iter().map(PathBuf::as_path).chain([root]))
     }
 
     /// The policy for programs of one root.
@@ -109,34 +124,36 @@ impl Allowed {
     /// Everything that tools and remotes name for `root`; tools that were not asked yet are asked.
     pub(crate) fn found(&self, root: &Path, runtime: &Handle) -> Vec<Found> {
         let mut all = self.looked(root);
-        all.extend(self.told(runtime));
+        all.extend(self.told(root, runtime));
         all
     }
 
     /// What can be found by looking.
     fn looked(&self, root: &Path) -> Vec<Found> {
-        let mut all = discover::tools(&self.user);
-        all.extend(discover::remotes(&self.user, root));
+        let writable = self.writable(root);
+        let mut all = discover::tools(&self.user, &writable);
+        all.extend(discover::remotes(&self.user, root, &writable));
         all
     }
 
     /// What the tools themselves and indexes told, at any time.
-    fn told(&self, runtime: &Handle) -> Vec<Found> {
+    fn told(&self, root: &Path, runtime: &Handle) -> Vec<Found> {
         // Whoever comes second waits for the answers of the first.
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = all.entry(root.to_owned()).or_default();
         if !told.asked {
             told.asked = true;
-            let found = self.ask_all(told.memory(&self.data_dir), runtime);
+            let found = self.ask_all(root, told.memory(&self.data_dir), runtime);
             told.found.extend(found);
         }
         told.found.clone()
     }
 
-    fn ask_all(&self, memory: &mut Memory, runtime: &Handle) -> Vec<Found> {
-        let user = &self.user;
-        let rows = TOOLS.iter().filter_map(|tool| {
+    fn ask_all(&self, root: &Path, memory: &mut Memory, runtime: &Handle) -> Vec<Found> {
+        let (user, writable) = (&self.user, self.writable(root));
+        let rows = TOOLS.iter().filter(|tool| !writable.holds_of(user, tool)).filter_map(|tool| {
             let ask = tool.ask.as_ref()?;
-            let program = ask::program(user, tool.name)?;
+            let program = ask::program(user, tool.name, &writable)?;
             let stamp = memory::stamp(user, tool, &program);
             Some((tool, ask, program, stamp))
         });
@@ -179,9 +196,10 @@ impl Allowed {
     }
 
     /// Whether an index that was used names `target` as a host of its files.
-    fn learned(&self, target: &HostPort, known: &[Found], runtime: &Handle) -> bool {
+    fn learned(&self, root: &Path, target: &HostPort, known: &[Found], runtime: &Handle) -> bool {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = all.entry(root.to_owned()).or_default();
         for index in known.iter().filter(|found| used.contains(&found.target)) {
             let row = TOOLS.iter().find(|tool| tool.name == index.tool);
             let Some((tool, how)) = row.and_then(|tool| Some((tool, tool.learn?))) else {
@@ -284,11 +302,15 @@ impl Permits for ForRoot {
         // No tool comes with an address instead of a name, and without a runtime none can be asked.
         let runtime = Handle::try_current().ok().filter(|_| target.is_name());
         let Some(runtime) = runtime else { return Permit::No };
-        known.extend(self.all.told(&runtime));
+        known.extend(self.all.told(&self.root, &runtime));
         if let Some(permit) = self.among(&known, target) {
             return permit;
         }
-        if self.all.learned(target, &known, &runtime) { Permit::Public } else { Permit::No }
+        if self.all.learned(&self.root, target, &known, &runtime) {
+            Permit::Public
+        } else {
+            Permit::No
+        }
     }
 }
 

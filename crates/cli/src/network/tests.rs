@@ -19,7 +19,7 @@ impl Fixture {
         }
         let list = ListFile::new(folder.path().join("home/.config/quietcontext/allowed"));
         let user = User { home: folder.path().join("home"), variables: Vec::new() };
-        let allowed = Allowed::new(reach, list, user, folder.path().join("data"));
+        let allowed = Allowed::new(reach, list, user, folder.path().join("data"), Vec::new());
         Self { folder, allowed }
     }
 

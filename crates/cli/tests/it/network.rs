@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::harness::World;
+use crate::harness::{World, shell};
 
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -147,7 +147,8 @@ fn tool(world: &World, name: &str, interpreter: &str, script: &str) {
 /// Runs `allowed` with only these tools.
 fn allowed(world: &World, arguments: &[&str]) -> String {
     let mut command = world.command(&[&["allowed"], arguments].concat());
-    let path = format!("{}:/usr/bin:/bin", world.path("bin").display());
+    let own = world.work().join("bin");
+    let path = format!("{}:{}:/usr/bin:/bin", own.display(), world.path("bin").display());
     let output = command.env("PATH", path).output().unwrap();
     String::from_utf8(output.stdout).unwrap()
 }
@@ -195,7 +196,15 @@ proxy.recv(9)
     tool(&world, "npm", "/usr/bin/env python3", &script);
     tool(&world, "go", "/bin/sh", go);
     tool(&world, "pip", "/bin/sh", "exit 1\n");
+    // One that lies in the workspace would say what the workspace wants.
+    let own = world.work().join("bin/npm");
+    write(
+        &own,
+        &format!("#!/usr/bin/env python3\n{}", script.replace("default.example", "evil.example")),
+    );
+    fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let listed = allowed(&world, &[]);
+    assert!(!listed.contains("evil"), "{listed}");
     for wanted in ["default.example:443", "goproxy.example:443", "sumdb.example:443"] {
         let row = listed.lines().find(|row| row.starts_with(wanted));
         assert!(row.is_some_and(|row| row.ends_with(" asked")), "{wanted}: {listed}");
@@ -355,4 +364,21 @@ fn with_the_network_off_or_read_only_there_is_no_proxy() {
     write(&config, "");
     let answer = world.serve().shell(&program).text;
     assert!(answer.starts_with("8\n") && answer.contains("hello"), "the control: {answer}");
+}
+
+#[test]
+fn the_users_configuration_is_out_of_reach_in_a_workspace_that_holds_it() {
+    let world = World::outside_of_tmp();
+    if no_box(&world) {
+        return;
+    }
+    let folder = world.path("home/.config");
+    write(&folder.join("quietcontext/allowed"), "mine.example\n");
+    write(&folder.join("other"), "shown\n");
+    let program = shell("cat other quietcontext/*; echo evil.example >> quietcontext/allowed; ls");
+    let folder = folder.to_str().unwrap();
+    let answer = world.run(&["--root", folder, "call", "execute", &program.to_string()]).stdout;
+    assert!(answer.contains("shown") && !answer.contains("mine"), "{answer}");
+    let list = fs::read_to_string(world.path("home/.config/quietcontext/allowed")).unwrap();
+    assert_eq!(list, "mine.example\n");
 }
