@@ -138,10 +138,70 @@ fn each_candidate_of_the_javascript_family_runs_the_smoke_program_and_loads_the_
         let (_, code) = CONTENT_PROGRAMS.iter().find(|(row, _)| *row == language.name()).unwrap();
         let run = bench.try_run_file(language.name(), code, "\u{e4}\n".as_bytes()).unwrap();
         assert_eq!(text(&run.stdout), "3 3\n", "{name}: {}", text(&run.stderr));
+        relative_modules_are_those_of_the_working_directory(&bench, language, name);
         let run = bench.run(language.name(), "\n\nthrow new Error('boom');");
         let err = text(&run.stderr);
         assert!(run.exit != Exit::Code(0) && err.contains(":3:"), "{name}: {err}");
     }
+}
+
+/// `./x` and `../x` mean what they would mean if the program stood in its working directory, for all
+/// ways to load a module, also with a content; and `./x` in a module means what it says there.
+fn relative_modules_are_those_of_the_working_directory(
+    bench: &Bench,
+    language: Language,
+    name: &str,
+) {
+    let files = [
+        ("up.mjs", "export default 'up';\n"),
+        ("sub/own.mjs", "import deep from './lib/deep.mjs';\nexport default 'sub ' + deep;\n"),
+        ("sub/own.cjs", "module.exports = 'common';\n"),
+        ("sub/bare.js", "module.exports = 'bare';\n"),
+        ("sub/lib/deep.mjs", "export default 'deep';\n"),
+        ("sub/lib/index.js", "module.exports = 'index';\n"),
+    ];
+    for (path, text) in files {
+        let path = bench.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let run = |code: &str, content: Option<&[u8]>| {
+        let mut request = bench.request(language.name(), code);
+        request.cwd = bench.root.join("sub");
+        if let Some(content) = content {
+            let path = bench.root.join("content");
+            std::fs::write(&path, content).unwrap();
+            let file = std::fs::File::open(&path).unwrap();
+            request.input = Input::File { file, path };
+        }
+        bench.executor.run(&request, &Cancel::new()).unwrap()
+    };
+    for (code, expected) in [
+        ("import own from './own.mjs'; console.log(own);", "sub deep\n"),
+        ("import up from '../up.mjs'; console.log(up);", "up\n"),
+        ("console.log((await import('./own.mjs')).default);", "sub deep\n"),
+        ("const name = 'own'; console.log((await import(`./${name}.mjs`)).default);", "sub deep\n"),
+        ("console.log(require('./own.cjs'));", "common\n"),
+        (
+            "import own from './own.mjs'; console.log(own, require('./own.cjs'));",
+            "sub deep common\n",
+        ),
+    ] {
+        let got = run(code, None);
+        assert_eq!(text(&got.stdout), expected, "{name}: {code}: {}", text(&got.stderr));
+        let got = run(&format!("{code} console.log(FILE_CONTENT);"), Some(b"content"));
+        let expected = format!("{expected}content\n");
+        assert_eq!(text(&got.stdout), expected, "{name}: {code}: {}", text(&got.stderr));
+    }
+    if name != "deno" {
+        // Deno wants endings, as in the project itself.
+        let code = "console.log(require('./bare'), require('./lib'));";
+        let got = run(code, None);
+        assert_eq!(text(&got.stdout), "bare index\n", "{name}: {}", text(&got.stderr));
+    }
+    let got = run("import x from './not-there.mjs'; console.log(x);", None);
+    assert!(got.exit != Exit::Code(0), "{name}");
+    assert!(text(&got.stderr).contains("not-there.mjs"), "{name}: {}", text(&got.stderr));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::module_system::{Module, module_of};
+use super::relative::{bun_source, deno_map, node_source, relative_modules, required_source};
 use super::words::has_word;
 use std::fmt::{self, Write as _};
 
@@ -51,8 +52,12 @@ pub(super) fn bun_with(planning: &Planning<'_>, name: &str) -> Result<Plan, Exec
     let program = planning.program(name)?;
     link_modules(planning);
     let mut arguments: Vec<OsString> = vec!["run".into(), "--no-install".into()];
-    if let Some(content) = planning.content {
-        let loader = planning.write("loader.cjs", content_source(content).as_bytes())?;
+    let mut source = planning.content.map(content_source).unwrap_or_default();
+    if !relative_modules(planning.code).is_empty() {
+        source.push_str(&bun_source(planning, &program));
+    }
+    if !source.is_empty() {
+        let loader = planning.write("loader.cjs", source.as_bytes())?;
         arguments.extend(["--preload".into(), loader.into()]);
     }
     arguments.push(program.into());
@@ -64,8 +69,19 @@ pub(super) fn deno_with(planning: &Planning<'_>, name: &str) -> Result<Plan, Exe
     let program = planning.program(name)?;
     link_modules(planning);
     let mut source = String::new();
-    if has_word(planning.code, "require") && !name.contains(".c") {
-        let base = quoted(&planning.cwd.join("program"));
+    let mut arguments: Vec<OsString> =
+        ["run", "--allow-all", "--no-prompt", "--quiet", "--no-lock"].map(Into::into).to_vec();
+    let base = quoted(&planning.cwd.join("program"));
+    let common = name.contains(".c");
+    if !relative_modules(planning.code).is_empty() {
+        if common {
+            source.push_str("import Module from 'node:module';\n");
+            source.push_str(&required_source(&base, &quoted(&program)));
+        }
+        deno_map(planning, name)?;
+        arguments.extend(["--import-map".into(), planning.stage.join("imports.json").into()]);
+    }
+    if has_word(planning.code, "require") && !common {
         source.push_str("import { createRequire } from 'node:module';\n");
         source.add(format_args!("globalThis.require = createRequire({base});\n"));
     }
@@ -74,8 +90,6 @@ pub(super) fn deno_with(planning: &Planning<'_>, name: &str) -> Result<Plan, Exe
         let text = format!("readFileSync({}, 'utf8')", quoted(content));
         source.add(format_args!("globalThis.FILE_CONTENT = globalThis.file_content = {text};\n"));
     }
-    let mut arguments: Vec<OsString> =
-        ["run", "--allow-all", "--no-prompt", "--quiet", "--no-lock"].map(Into::into).to_vec();
     if source.is_empty() {
         arguments.push(program.into());
     } else {
@@ -113,8 +127,8 @@ pub(super) fn node_loader(
         }
         source.push_str("if (globalThis.module) globalThis.require.main = globalThis.module;\n");
     }
-    if names_relative_module(planning.code) {
-        source.push_str(&relative_source(&cwd, &quoted(program)));
+    if !relative_modules(planning.code).is_empty() {
+        source.push_str(&node_source(&cwd, &quoted(program)));
     }
     if source.is_empty() {
         return Ok(Vec::new());
@@ -140,43 +154,6 @@ fn content_source(content: &Path) -> String {
     )
 }
 
-/// Makes `./x` in the program mean a file of the working directory, not of the private one.
-fn relative_source(cwd: &str, program: &str) -> String {
-    format!(
-        "{{\n\
-         const Module = require('node:module');\n\
-         const {{ pathToFileURL }} = require('node:url');\n\
-         const resolve = Module._resolveFilename;\n\
-         Module._resolveFilename = function (request, parent, ...rest) {{\n  \
-           if (parent && parent.filename === {program} && /^\\.\\.?\\//.test(request)) {{\n    \
-             return Module.createRequire({cwd}).resolve(request);\n  \
-           }}\n  \
-           return resolve.call(this, request, parent, ...rest);\n\
-         }};\n\
-         if (Module.register) {{\n  \
-           const hook = `export async function resolve(specifier, context, next) {{\n    \
-             const own = ${{JSON.stringify(pathToFileURL({program}).href)}};\n    \
-             if (context.parentURL === own && /^\\\\.\\\\.?\\\\//.test(specifier)) {{\n      \
-               context = {{ ...context, parentURL: \
-                 ${{JSON.stringify(pathToFileURL({cwd}).href)}} }};\n    \
-             }}\n    \
-             return next(specifier, context);\n  \
-           }}`;\n  \
-           Module.register('data:text/javascript,' + encodeURIComponent(hook));\n\
-         }}\n\
-         }}\n"
-    )
-}
-
-fn names_relative_module(code: &str) -> bool {
-    let bytes = code.as_bytes();
-    bytes.windows(3).enumerate().any(|(at, three)| {
-        matches!(three[0], b'"' | b'\'' | b'`')
-            && three[1] == b'.'
-            && (three[2] == b'/' || (three[2] == b'.' && bytes.get(at + 3) == Some(&b'/')))
-    })
-}
-
 /// A path as a JavaScript string.
 pub(super) fn quoted(path: &Path) -> String {
     let mut out = String::from("\"");
@@ -200,12 +177,5 @@ mod tests {
     #[test]
     fn paths_are_quoted() {
         assert_eq!(quoted(Path::new("/a \"b\"\\c")), "\"/a \\\"b\\\"\\\\c\"");
-    }
-
-    #[test]
-    fn relative_modules_are_noticed() {
-        assert!(names_relative_module("require('./a')"));
-        assert!(names_relative_module("import x from \"../a\""));
-        assert!(!names_relative_module("require('a/./b') + '...'"));
     }
 }

@@ -9,6 +9,7 @@ mod javascript;
 mod mask;
 mod module_system;
 mod python;
+mod relative;
 mod rust;
 mod scripts;
 mod shell;
