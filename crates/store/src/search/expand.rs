@@ -53,7 +53,10 @@ struct Stems {
 
 impl Stems {
     fn push(&mut self, token: &str, out: &mut String) {
-        if let Some(stem) = self.known.get(token) {
+        if is_number(token) {
+            // Numbers, times and hashes: many, hardly ever the same one again.
+            out.push_str(stem(token, &mut self.scratch));
+        } else if let Some(stem) = self.known.get(token) {
             out.push_str(stem);
         } else {
             let stem = stem(token, &mut self.scratch);
@@ -66,6 +69,13 @@ impl Stems {
         }
         out.push(' ');
     }
+}
+
+/// Whether a token is surely no word: a digit is its first letter or its last, and it is no word.
+fn is_number(token: &str) -> bool {
+    let bytes = token.as_bytes();
+    let ends_in_digit = |end: Option<&u8>| end.is_some_and(u8::is_ascii_digit);
+    (ends_in_digit(bytes.first()) || ends_in_digit(bytes.last())) && !is_word(token)
 }
 
 impl Expander {
