@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::ids::{ChunkId, ChunkRange, DocumentId};
 use crate::pending;
 use crate::read::{Blocks, visible};
-use crate::row::{LABEL, LabelRow};
+use crate::row::{DocumentRow, LABEL, LabelRow};
 use crate::search::{self, ChunkTexts, Found, Query, Scope, ScopedDocument};
 
 /// Chunks that are indexed before a search rather than scanned by it: about 60 ms of work.
@@ -58,7 +58,7 @@ pub(crate) struct Texts<'a> {
     core: &'a Core,
     connection: &'a Connection,
     blocks: Blocks<'a>,
-    visible: RefCell<HashMap<u64, bool>>,
+    visible: RefCell<HashMap<u64, Option<DocumentRow>>>,
     documents: RefCell<HashMap<u64, Option<Arc<DocumentInfo>>>>,
 }
 
@@ -76,9 +76,13 @@ impl ChunkTexts for Texts<'_> {
         if let Some(known) = self.documents.borrow().get(&id.0) {
             return Ok(known.clone());
         }
-        let row = visible(self.connection, id.0)?;
-        let info = row.map(|row| self.core.info(self.connection, &row, None)).transpose()?;
-        let info = info.map(Arc::new);
+        let info = if self.is_visible(id.0)? {
+            let rows = self.visible.borrow();
+            let row = rows.get(&id.0).and_then(Option::as_ref);
+            row.map(|row| self.core.info(self.connection, row, None)).transpose()?.map(Arc::new)
+        } else {
+            None
+        };
         self.documents.borrow_mut().insert(id.0, info.clone());
         Ok(info)
     }
@@ -152,11 +156,12 @@ impl<'a> Texts<'a> {
 
     fn is_visible(&self, document: u64) -> Result<bool> {
         if let Some(known) = self.visible.borrow().get(&document) {
-            return Ok(*known);
+            return Ok(known.is_some());
         }
-        let visible = visible(self.connection, document)?.is_some();
-        self.visible.borrow_mut().insert(document, visible);
-        Ok(visible)
+        let row = visible(self.connection, document)?;
+        let is_visible = row.is_some();
+        self.visible.borrow_mut().insert(document, row);
+        Ok(is_visible)
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use sha2::{Digest as _, Sha256};
 
@@ -177,6 +178,8 @@ fn settings(connection: &Connection) -> Result<()> {
          PRAGMA wal_autocheckpoint = {LOG_PAGES};
          PRAGMA journal_size_limit = 8388608;"
     ))?;
+    // A plan does not depend on what is bound: otherwise statements are prepared anew for each value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(())
 }

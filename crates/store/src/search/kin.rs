@@ -129,6 +129,7 @@ pub(super) fn kin(word: &str) -> Vec<(String, f64)> {
     }
     if let Some(adjective) = GRADABLE
         .split_ascii_whitespace()
+        .filter(|adjective| adjective.as_bytes().first() == word.as_bytes().first())
         .find(|adjective| *adjective == word || degrees(adjective).iter().any(|form| form == word))
     {
         let forms = degrees(adjective).into_iter().chain([adjective.to_owned()]);
