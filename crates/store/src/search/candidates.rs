@@ -18,7 +18,7 @@ use super::statistics::Statistics;
 use super::tokens::{Run, Splitter, pairs, runs};
 
 /// Chunks read because of the terms they hold.
-const BEST_BY_SCORE: usize = 60;
+const BEST_BY_SCORE: usize = 40;
 /// Chunks read because they hold the most of what was asked.
 const BEST_BY_COVERAGE: usize = 20;
 /// Chunks read because they hold the query, or a quoted part of it, word by word.
