@@ -6,6 +6,8 @@ mod causes;
 #[cfg(test)]
 mod confined;
 #[cfg(test)]
+mod denied;
+#[cfg(test)]
 mod endings;
 #[cfg(test)]
 mod frames;

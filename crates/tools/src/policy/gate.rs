@@ -9,7 +9,7 @@ use quietcontext_exec::{
     Cancel, ExecError, Executor, Held, Job, Language, Program, Run, RunRequest, Runtime,
 };
 
-use super::{Dialect, Policy, hidden};
+use super::{Dialect, Policy};
 use crate::error::ToolError;
 
 /// A run that the deny rules let pass. Only [`Policy::authorize`] makes one.
@@ -24,8 +24,10 @@ impl Policy {
         mut request: RunRequest,
     ) -> Result<Authorized, ToolError> {
         let rules = self.rules()?;
+        let programs = self.programs(&rules, executor);
         if self.boxed {
-            request.view.hidden = self.hidden(&rules, executor)?;
+            request.view.hidden = self.hidden(&rules)?;
+            request.view.hidden.extend(programs.iter().map(|(program, _)| program.clone()));
         }
         if rules.loaded.bash.is_empty() {
             return Ok(Authorized(request));
@@ -44,10 +46,10 @@ impl Policy {
         }
         // A program that is taken out of the view cannot run others either.
         let real = runtime.and_then(|runtime| runtime.path.canonicalize().ok());
-        let denied = hidden::programs(&rules, &self.root, executor.search_path())
-            .into_iter()
+        let denied = programs
+            .iter()
             .find(|(program, _)| Some(program) == real.as_ref())
-            .and_then(|(_, rule)| rules.loaded.bash.get(rule));
+            .and_then(|(_, rule)| rules.loaded.bash.get(*rule));
         match (denied, language) {
             (Some(rule), Some(language)) => Err(ToolError::Refused(format!(
                 "the program for {} is denied by the rule {}",

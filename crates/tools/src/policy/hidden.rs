@@ -157,19 +157,20 @@ fn listing(listings: &mut Listings, directory: &Path, places: &[&Place]) -> Opti
 /// The programs that rules deny whatever their arguments are: real paths, with the index of the rule.
 pub(super) fn programs(rules: &Rules, root: &Path, search_path: &OsStr) -> Vec<(PathBuf, usize)> {
     let mut found = Vec::new();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(search_path)
+        .filter(|folder| folder.is_absolute())
+        .chain(DIRECTORIES.iter().map(PathBuf::from))
+        .chain(PROJECT.iter().map(|folder| root.join(folder)))
+        .collect();
+    folders.sort_unstable();
+    folders.dedup();
     for (index, rule) in rules.loaded.bash.iter().enumerate() {
         let Some(name) = rule.rule.program() else { continue };
         let candidates: Vec<PathBuf> = if name.contains('/') {
             let absolute = Path::new(name).is_absolute();
             absolute.then(|| PathBuf::from(name)).into_iter().collect()
         } else {
-            let project = PROJECT.iter().map(|folder| root.join(folder));
-            std::env::split_paths(search_path)
-                .filter(|folder| folder.is_absolute())
-                .chain(DIRECTORIES.iter().map(PathBuf::from))
-                .chain(project)
-                .map(|folder| folder.join(name))
-                .collect()
+            folders.iter().map(|folder| folder.join(name)).collect()
         };
         for candidate in candidates {
             let Ok(real) = candidate.canonicalize() else { continue };

@@ -89,18 +89,20 @@ impl Policy {
         rules.map_err(ToolError::Refused)
     }
 
-    /// What a box must not show: files, directories and programs; absolute, without links.
+    /// The files and directories that a box must not show; absolute, without links.
     ///
     /// # Errors
-    /// One line: the rules cannot be read, or they deny more than can be hidden.
-    fn hidden(&self, rules: &Rules, executor: &Gate) -> Result<Vec<PathBuf>, ToolError> {
+    /// One line: the rules deny more than can be hidden.
+    fn hidden(&self, rules: &Rules) -> Result<Vec<PathBuf>, ToolError> {
         let bounds =
             Bounds { root: &self.root, home: self.home.as_deref(), readable: &self.readable };
         let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut paths = hidden::paths(rules, &mut listings, &bounds).map_err(ToolError::Refused)?;
-        let programs = hidden::programs(rules, &self.root, executor.search_path());
-        paths.extend(programs.into_iter().map(|(path, _)| path));
-        Ok(paths)
+        hidden::paths(rules, &mut listings, &bounds).map_err(ToolError::Refused)
+    }
+
+    /// The programs that a box must not show, with the rule that denies each.
+    fn programs(&self, rules: &Rules, executor: &Gate) -> Vec<(PathBuf, usize)> {
+        hidden::programs(rules, &self.root, executor.search_path())
     }
 }
 

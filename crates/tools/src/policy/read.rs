@@ -41,6 +41,8 @@ impl ReadRule {
         };
         let mut places = Vec::new();
         for base in bases {
+            let (base, pattern, up) = upwards(&base, pattern)?;
+            let anchored = anchored || up;
             let place = Place::new(&base, pattern, anchored)?;
             // The directory may be reached through links; both ways are meant.
             if let Ok(real) = place.start.canonicalize()
@@ -110,13 +112,28 @@ impl Place {
     }
 }
 
+/// The base and the pattern without leading `..`, and whether there were any.
+fn upwards<'p>(base: &Path, mut pattern: &'p str) -> Result<(PathBuf, &'p str, bool), String> {
+    let mut above = base.to_owned();
+    let mut up = false;
+    while let Some(rest) = pattern.strip_prefix("../") {
+        above.pop();
+        pattern = rest;
+        up = true;
+    }
+    if pattern.split('/').any(|part| part == "..") {
+        return Err("has .. in its middle; the path can be written without it".to_owned());
+    }
+    Ok((above, pattern, up))
+}
+
 fn components(pattern: &str) -> impl Iterator<Item = &str> {
     pattern.split('/').filter(|part| !part.is_empty() && *part != ".")
 }
 
 /// Whether a part of a pattern is a name.
 fn plain(part: &str) -> bool {
-    part != ".." && !part.contains(['*', '?', '[', ']', '\\', '{', '}', '!'])
+    !part.contains(['*', '?', '[', ']', '\\', '{', '}', '!'])
 }
 
 /// A name as a pattern that means it.

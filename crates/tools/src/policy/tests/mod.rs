@@ -63,12 +63,14 @@ impl Place {
 
     fn refusal(&self) -> String {
         let policy = self.policy();
-        policy.hidden(&policy.rules().unwrap(), &self.gate()).unwrap_err().to_string()
+        policy.hidden(&policy.rules().unwrap()).unwrap_err().to_string()
     }
 
     fn hidden(&self) -> Vec<String> {
         let policy = self.policy();
-        let hidden = policy.hidden(&policy.rules().unwrap(), &self.gate()).unwrap();
+        let rules = policy.rules().unwrap();
+        let mut hidden = policy.hidden(&rules).unwrap();
+        hidden.extend(policy.programs(&rules, &self.gate()).into_iter().map(|(path, _)| path));
         let base = self.at("");
         hidden
             .iter()

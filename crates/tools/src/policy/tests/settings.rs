@@ -40,6 +40,7 @@ fn a_rule_file_that_cannot_be_used_is_a_refusal() {
             r#"{"permissions": {"deny": ["Bash(rm"]}}"#,
             "its rule \"Bash(rm\" has no closing parenthesis",
         ),
+        (r#"{"permissions": {"deny": ["Read(a/../b)"]}}"#, "has .. in its middle"),
         (
             r#"{"permissions": {"deny": ["Read(a[z-a])"]}}"#,
             "its rule \"Read(a[z-a])\" is no pattern",
