@@ -175,7 +175,13 @@ enum Command {
     Config(Shape),
     /// Check what the server needs on this machine
     #[command(after_help = EXIT_CODES)]
-    Doctor(Shape),
+    Doctor {
+        /// Print the AppArmor profile that lets this binary make user namespaces
+        #[arg(long)]
+        apparmor: bool,
+        #[command(flatten)]
+        shape: Shape,
+    },
 }
 
 /// Kinds of content.
@@ -231,7 +237,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Disallow { hosts } => command::allow::disallow(&flags, &hosts),
         Command::Allowed { hosts, shape } => command::allowed::run(&flags, &hosts, shape.form()),
         Command::Config(shape) => command::config::run(&flags, shape.form()),
-        Command::Doctor(shape) => command::doctor::run(&flags, shape.form()),
+        Command::Doctor { apparmor: true, .. } => command::doctor::apparmor(),
+        Command::Doctor { apparmor: false, shape } => command::doctor::run(&flags, shape.form()),
     };
     terminal::finish(outcome)
 }

@@ -60,8 +60,8 @@ pub trait Outbound: fmt::Debug + Send + Sync {
 
 /// One open way out. Dropping it closes every connection that goes through it.
 pub trait Outlet: fmt::Debug + Send {
-    /// What was asked for and not allowed, as `HOST:PORT`, each once.
-    fn denied(&self) -> Vec<String>;
+    /// What was refused so far and what the user can do about it, in a few lines.
+    fn blocked(&self) -> Option<String>;
 }
 
 /// Where one program works, for its box.

@@ -127,9 +127,9 @@ impl Job {
         self.state.lock().as_ref().map_or(0, |end| end.outcome.left_behind)
     }
 
-    /// Hosts that it asked for and did not get, once it has ended.
-    pub fn denied(&self) -> Vec<String> {
-        self.state.lock().as_ref().map(|end| end.outcome.denied.clone()).unwrap_or_default()
+    /// What it asked of the network and did not get, once it has ended.
+    pub fn blocked(&self) -> Option<String> {
+        self.state.lock().as_ref().and_then(|end| end.outcome.blocked.clone())
     }
 
     /// Whether it failed while the kernel ended some program for lack of memory.

@@ -89,8 +89,8 @@ pub struct Run {
     pub left_behind: u32,
     /// It failed, and meanwhile the kernel ended some program of this machine for lack of memory.
     pub out_of_memory: bool,
-    /// Hosts that it asked for and did not get, as `HOST:PORT`.
-    pub denied: Vec<String>,
+    /// What it asked of the network and did not get, and what the user can do, in a few lines.
+    pub blocked: Option<String>,
     /// Set when capture failed (disk full): what failed and from which byte on output is missing.
     pub io_lost: Option<String>,
 }

@@ -45,8 +45,8 @@ pub(crate) struct Prepared {
 pub(crate) struct Outcome {
     pub(crate) exit: Exit,
     pub(crate) left_behind: u32,
-    /// Hosts that it asked for and did not get.
-    pub(crate) denied: Vec<String>,
+    /// What it asked of the network and did not get.
+    pub(crate) blocked: Option<String>,
     /// Something was ended for lack of memory meanwhile.
     pub(crate) out_of_memory: bool,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// The program did not come to ask for anything.
     pub(crate) fn of(exit: Exit) -> Self {
-        Self { exit, left_behind: 0, denied: Vec::new(), out_of_memory: false }
+        Self { exit, left_behind: 0, blocked: None, out_of_memory: false }
     }
 }
 
@@ -108,7 +108,7 @@ impl Prepared {
         Ok(Run {
             exit: outcome.exit,
             left_behind: outcome.left_behind,
-            denied: outcome.denied,
+            blocked: outcome.blocked,
             out_of_memory: outcome.out_of_memory,
             duration: started.elapsed(),
             io_lost: lost(request.streams, &stdout, &stderr),
@@ -251,7 +251,7 @@ impl Context<'_> {
             // The program is only just being started: this costs no time of the run.
             let kills = memory::kills();
             let ended = watch(launched.as_mut(), capture, self.limits);
-            let denied = launched.denied();
+            let blocked = launched.blocked();
             if ended.is_ok()
                 && let Some(mut before) = ending.replace(launched)
             {
@@ -261,7 +261,7 @@ impl Context<'_> {
             match ended {
                 Ok(Ended::Ran { exit, left_behind }) => {
                     let out_of_memory = exit != Exit::Code(0) && memory::kills() > kills;
-                    return Ok(Outcome { exit, left_behind, denied, out_of_memory });
+                    return Ok(Outcome { exit, left_behind, blocked, out_of_memory });
                 }
                 Ok(Ended::Failed { step: Step::Directory, .. }) => {
                     return Err(ExecError::CwdMissing);

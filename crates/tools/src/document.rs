@@ -76,7 +76,7 @@ pub(crate) fn state_lines(context: &Context, run: &Run, timeout: Duration) -> Ve
     if run.left_behind > 0 {
         lines.push(left_running(run.left_behind));
     }
-    lines.extend(blocked_network(&run.denied));
+    lines.extend(blocked_network(run.blocked.as_deref()));
     lines.extend(cause::of_run(context, run));
     if run.exit != Exit::Code(0) {
         lines.push(format!("[{}]", outcome(run, timeout)));
@@ -84,17 +84,9 @@ pub(crate) fn state_lines(context: &Context, run: &Run, timeout: Duration) -> Ve
     lines
 }
 
-/// Which hosts were asked for and not allowed; none of the text is the program's own.
-pub(crate) fn blocked_network(denied: &[String]) -> Option<String> {
-    /// Hosts that are named.
-    const NAMED: usize = 3;
-    let first = denied.first()?;
-    let named = denied.get(..NAMED).unwrap_or(denied).join(", ");
-    let more = denied.len().saturating_sub(NAMED);
-    let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
-    Some(format!(
-        "[blocked by the sandbox: network to {named}{rest}; the user can run: quietcontext allow {first}]"
-    ))
+/// What the network refused, as one line.
+pub(crate) fn blocked_network(blocked: Option<&str>) -> Option<String> {
+    blocked.map(|text| format!("[{}]", text.lines().collect::<Vec<_>>().join("; ")))
 }
 
 /// `[stopped 2 processes left running]`.

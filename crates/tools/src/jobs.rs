@@ -228,8 +228,9 @@ fn report(
     if left > 0 {
         draft.tail(&crate::document::left_running(left));
     }
-    let denied = crate::document::blocked_network(&entry.job.denied());
-    for line in denied.into_iter().chain(cause::of_job(context, &entry.job)) {
+    let blocked = entry.job.blocked();
+    let blocked = crate::document::blocked_network(blocked.as_deref());
+    for line in blocked.into_iter().chain(cause::of_job(context, &entry.job)) {
         draft.tail(&line);
     }
     if let Some(reference) = reference {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use quietcontext_exec::{Cancel, Executor, Outbound, View};
+use quietcontext_exec::{Cancel, Executor, View};
 use quietcontext_fetch::Fetcher;
 use quietcontext_store::Store;
 
@@ -14,6 +14,7 @@ use crate::call::{Answer, Call, Progress};
 use crate::error::ToolError;
 use crate::jobs::Jobs;
 use crate::limits;
+use crate::outbound::Outbound;
 use crate::policy::{Gate, Policy};
 use crate::scripts::Scripts;
 use crate::tool::{Confinement, Tool};
@@ -21,9 +22,6 @@ use crate::{args, batch, exec_file, execute, fetch_index, index, search};
 
 /// Makes the store of a root; called once a root, touches nothing.
 pub type Stores = Box<dyn Fn(&Path) -> Store + Send + Sync>;
-
-/// Gives the way of a root's programs to other machines.
-pub type Outbounds = Box<dyn Fn(&Path) -> Arc<dyn Outbound> + Send + Sync>;
 
 /// What the user's configuration decides about the tools.
 pub struct ToolboxConfig {
@@ -34,7 +32,7 @@ pub struct ToolboxConfig {
     /// Directories beyond the root that `index` may read.
     pub readable: Vec<PathBuf>,
     /// The way of a root's programs to other machines; `None`: they have none.
-    pub outbound: Option<Outbounds>,
+    pub outbound: Option<Outbound>,
 }
 
 impl fmt::Debug for ToolboxConfig {
@@ -105,7 +103,7 @@ impl Context {
     /// What the programs of this call may see and reach.
     pub(crate) fn view(&self) -> View {
         let outbound = self.shared.config.outbound.as_ref();
-        View { hidden: Vec::new(), outbound: outbound.map(|outbound| outbound(&self.root.path)) }
+        View { hidden: Vec::new(), outbound: outbound.map(|outbound| outbound.of(&self.root.path)) }
     }
 
     /// `Err` when the client does not want the answer any more.

@@ -73,6 +73,28 @@ pub(crate) fn run(flags: &Flags, form: Form) -> Result<Exit, Problem> {
     Ok(if bad { Exit::Failed } else { Exit::Fine })
 }
 
+/// Prints the profile for distributions on which only named programs may make user namespaces.
+///
+/// AppArmor confines nothing of the binary by it: the profile only gives it that right back. What
+/// programs may do is decided by the box.
+pub(crate) fn apparmor() -> Result<Exit, Problem> {
+    let binary = std::env::current_exe().map_err(Problem::from)?;
+    let binary = binary.display().to_string();
+    if binary.contains(['"', '\n']) {
+        return Err(Problem::usage(anyhow::anyhow!(
+            "the path of this binary cannot stand in a profile"
+        )));
+    }
+    terminal::print(&format!(
+        "# quietcontext doctor --apparmor | sudo tee /etc/apparmor.d/quietcontext\n\
+         # sudo apparmor_parser -r /etc/apparmor.d/quietcontext\n\
+         abi <abi/4.0>,\n\
+         include <tunables/global>\n\n\
+         profile quietcontext \"{binary}\" flags=(unconfined) {{\n  userns,\n}}\n"
+    ))?;
+    Ok(Exit::Fine)
+}
+
 /// Whether programs can be confined here, layer by layer.
 fn sandbox(executor: &Executor) -> Vec<Check> {
     let check = |name: &str, state, text| Check { name: name.to_owned(), state, text };

@@ -149,6 +149,30 @@ fn doctor_names_what_is_there_and_what_is_not() {
 }
 
 #[test]
+fn doctor_tells_each_layer_of_the_sandbox_and_prints_a_profile_for_this_binary() {
+    let world = World::new();
+    let outcome = world.run(&["doctor"]);
+    for layer in ["sandbox", "user namespaces", "mount view", "landlock", "seccomp", "task limit"] {
+        let line = outcome.stdout.lines().find(|line| line.contains(layer));
+        assert!(
+            line.is_some_and(|line| line.starts_with("ok") || line.contains("; without it")),
+            "{layer}: {outcome:?}"
+        );
+    }
+    let outcome = world.run(&["doctor", "--sandbox", "off"]);
+    assert!(
+        outcome.stdout.starts_with("missing  sandbox           off by the configuration"),
+        "{outcome:?}"
+    );
+    let profile = world.run(&["doctor", "--apparmor"]).stdout;
+    let head = format!(
+        "profile quietcontext \"{}\" flags=(unconfined) {{\n  userns,",
+        binary().canonicalize().unwrap().display()
+    );
+    assert!(profile.contains(&head), "{profile}");
+}
+
+#[test]
 fn an_interrupted_call_stops_what_it_started() {
     let (world, mark) = (World::new(), mark("interrupt"));
     let mut command = world.command(&["call", "execute", "-"]);

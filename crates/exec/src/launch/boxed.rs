@@ -104,8 +104,8 @@ impl Supervisor for Boxed {
         self.child.wait().ok().map(ExitStatusExt::into_raw)
     }
 
-    fn denied(&self) -> Vec<String> {
-        self.outlet.as_ref().map(|outlet| outlet.denied()).unwrap_or_default()
+    fn blocked(&self) -> Option<String> {
+        self.outlet.as_ref().and_then(|outlet| outlet.blocked())
     }
 }
 

@@ -80,9 +80,9 @@ pub(crate) trait Supervisor: fmt::Debug {
     /// Collects it when it has reported or was killed. Returns its wait status.
     fn reap(&mut self) -> Option<i32>;
 
-    /// Hosts that the program asked for and did not get, as `HOST:PORT`.
-    fn denied(&self) -> Vec<String> {
-        Vec::new()
+    /// What the program asked of the network and did not get ([`crate::Outlet::blocked`]).
+    fn blocked(&self) -> Option<String> {
+        None
     }
 }
 

@@ -86,7 +86,9 @@ impl Layer {
 fn remedy_for_namespaces(setting: &dyn Fn(&str) -> Option<String>) -> String {
     let is = |name: &str, value: &str| setting(name).is_some_and(|found| found == value);
     if is("kernel/apparmor_restrict_unprivileged_userns", "1") {
-        "load the AppArmor profile that comes with quietcontext (apparmor_parser -r)".into()
+        "quietcontext doctor --apparmor | sudo tee /etc/apparmor.d/quietcontext && \
+         sudo apparmor_parser -r /etc/apparmor.d/quietcontext"
+            .into()
     } else if is("user/max_user_namespaces", "0") {
         "sysctl user.max_user_namespaces=15000".into()
     } else if is("kernel/unprivileged_userns_clone", "0") {

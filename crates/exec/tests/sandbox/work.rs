@@ -115,6 +115,27 @@ both! {
         assert_eq!(outcome.good(), "built\n1", "{outcome:?}");
     }
 
+    /// go: build and test a module; what was compiled once is not compiled again.
+    fn go_works(lab) {
+        if !has("go") {
+            return skip("there is no go");
+        }
+        let write = |name: &str, text: &str| std::fs::write(lab.path(name), text).unwrap();
+        write("workspace/go.mod", "module lab\n\ngo 1.19\n");
+        write("workspace/lab.go", "package lab\n\nfunc Sum(a, b int) int { return a + b }\n");
+        write("workspace/lab_test.go", "package lab\n\nimport \"testing\"\n\n\
+            func TestSum(t *testing.T) {\n\tif Sum(1, 2) != 3 {\n\t\tt.Fatal(\"wrong\")\n\t}\n}\n");
+        std::fs::create_dir(lab.path("outside/caches")).unwrap();
+        lab.give_away();
+        let flags = ["--caches", &lab.at("outside/caches")];
+        for round in ["first", "second"] {
+            let text = "PATH=$PATH:/usr/local/go/bin; go vet ./... && go test ./...";
+            let outcome = lab.run(&flags, &["/bin/bash", "-c", text]);
+            assert!(outcome.good().starts_with("ok"), "{round}: {outcome:?}");
+            assert_eq!(outcome.stdout.contains("(cached)"), round == "second", "{outcome:?}");
+        }
+    }
+
     /// npm: a test script.
     fn npm_works(lab) {
         if !has("npm") {
