@@ -98,9 +98,8 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
         Store::new(StoreOptions { directory: data_dir.clone(), root: root.to_owned(), retention })
     });
     // Tools that call themselves read-only and closed have no way out, whatever the network's mode.
-    let outbound = (tools == Confinement::WorkspaceWrite)
-        .then(|| network::outbounds(&network, Proxy::new(Arc::new(SystemResolver))))
-        .flatten();
+    let outbound = network::outbound(&network, Proxy::new(Arc::new(SystemResolver)))
+        .filter(|_| tools == Confinement::WorkspaceWrite);
     let config = ToolboxConfig {
         confinement: tools,
         home: surroundings.home,

@@ -84,9 +84,15 @@ pub(crate) fn state_lines(context: &Context, run: &Run, timeout: Duration) -> Ve
     lines
 }
 
-/// What the network refused, as one line.
+/// What the network refused and what the user can do: the first and the last line of all that the
+/// program was told.
 pub(crate) fn blocked_network(blocked: Option<&str>) -> Option<String> {
-    blocked.map(|text| format!("[{}]", text.lines().collect::<Vec<_>>().join("; ")))
+    let mut lines = blocked?.lines();
+    let what = lines.next()?;
+    Some(match lines.next_back() {
+        Some(remedy) if lines.next_back().is_some() => format!("[{what}; {remedy}]"),
+        _ => format!("[{what}]"),
+    })
 }
 
 /// `[stopped 2 processes left running]`.

@@ -27,12 +27,12 @@ impl std::fmt::Debug for Outbound {
 }
 
 impl Outbound {
-    /// The way out for the programs of a root. To be called where the runtime is known.
-    pub(crate) fn of(&self, root: &Path) -> Arc<dyn exec::Outbound> {
+    /// The way out for the programs of a root, served by `runtime`.
+    pub(crate) fn of(&self, root: &Path, runtime: &Handle) -> Arc<dyn exec::Outbound> {
         Arc::new(Door {
             proxy: Arc::clone(&self.proxy),
             permits: (self.permits)(root),
-            runtime: Handle::current(),
+            runtime: runtime.clone(),
         })
     }
 }

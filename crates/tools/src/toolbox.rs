@@ -94,6 +94,8 @@ pub(crate) struct Context {
     pub root: Arc<Root>,
     /// When the call ends, whatever is still to do.
     pub deadline: Instant,
+    /// Serves what a call needs served while it blocks.
+    pub runtime: tokio::runtime::Handle,
     /// Stops programs and long loops.
     pub cancel: Cancel,
     pub progress: Option<Progress>,
@@ -103,7 +105,10 @@ impl Context {
     /// What the programs of this call may see and reach.
     pub(crate) fn view(&self) -> View {
         let outbound = self.shared.config.outbound.as_ref();
-        View { hidden: Vec::new(), outbound: outbound.map(|outbound| outbound.of(&self.root.path)) }
+        View {
+            hidden: Vec::new(),
+            outbound: outbound.map(|outbound| outbound.of(&self.root.path, &self.runtime)),
+        }
     }
 
     /// `Err` when the client does not want the answer any more.
@@ -154,6 +159,7 @@ impl Toolbox {
             shared: Arc::clone(&self.shared),
             root: self.shared.root(&call.root),
             deadline: started + Duration::from_millis(limits::OTHER_MS),
+            runtime: tokio::runtime::Handle::current(),
             cancel,
             progress: call.progress.clone(),
         };

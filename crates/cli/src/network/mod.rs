@@ -43,7 +43,7 @@ use self::{
 pub(crate) use self::{
     discover::{Found, User},
     list::{Entry, Hosts, ListFile},
-    outbound::outbounds,
+    outbound::outbound,
 };
 
 /// How long what was found is believed before it is looked for again.

@@ -22,7 +22,7 @@ fn only_the_workspace_is_written_and_the_answer_says_what_the_user_can_do() {
     let text = format!("echo in > inside; echo out > {}/file; touch /usr/made", outside.display());
     let answer = run(&world, &[], &text);
     assert!(answer.contains("Read-only file system"), "{answer}");
-    assert!(answer.contains("[possibly blocked by the sandbox: writable are"), "{answer}");
+    assert!(answer.contains("[possibly blocked by sandbox: writable are"), "{answer}");
     assert!(!answer.contains("[unconfined]"), "{answer}");
     assert_eq!(fs::read_to_string(world.work().join("inside")).unwrap(), "in\n");
     assert!(!outside.join("file").exists());

@@ -324,7 +324,8 @@ fn a_program_reaches_what_is_allowed_and_a_refusal_says_what_the_user_can_do() {
     let plain = format!("curl -sS -m 60 http://{name}/");
     let tunnel = format!("curl -sS -p -m 60 http://{name}/");
     let blocked = format!(
-        "[blocked by the sandbox: network to {name}; the user can run: quietcontext allow {name}]"
+        "[blocked by sandbox: network: {name} is not on the allowlist; \
+         to allow more the user runs: quietcontext allow {name}]"
     );
     let answer = server.shell(&plain).text;
     assert!(answer.contains(&format!("network: {name} is not on the allowlist\n")), "{answer}");
