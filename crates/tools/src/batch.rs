@@ -233,7 +233,7 @@ impl Entry {
         {
             shown.documents.extend(stored.as_ref().ok().map(|receipt| receipt.document));
         }
-        let advice = document::blocked_network(&run.denied).into_iter();
+        let advice = document::blocked_network(run.blocked.as_deref()).into_iter();
         for line in advice.chain(cause::of_run(context, run)) {
             if line.len() < room(draft) && shown.advice.insert(line.clone()) {
                 draft.line(&line);

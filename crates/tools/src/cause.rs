@@ -135,7 +135,7 @@ pub(crate) fn of_run(context: &Context, run: &Run) -> Option<String> {
     let failed = Failed {
         exit: run.exit,
         out_of_memory: run.out_of_memory,
-        network_said: !run.denied.is_empty(),
+        network_said: run.blocked.is_some(),
         text: end(&run.stdout) + &end(&run.stderr),
         held: context.shared.executor.held(),
         root: &context.root.path,
@@ -149,7 +149,7 @@ pub(crate) fn of_job(context: &Context, job: &Job) -> Option<String> {
     let failed = Failed {
         exit,
         out_of_memory: job.out_of_memory(),
-        network_said: !job.denied().is_empty(),
+        network_said: job.blocked().is_some(),
         text: text_end(job.output_len(), |at, buffer| job.read_at(at, buffer)),
         held: context.shared.executor.held(),
         root: &context.root.path,
@@ -277,11 +277,11 @@ impl Failed<'_> {
     fn files(&self) -> Option<String> {
         let text = match self.held?.mode {
             Mode::WorkspaceWrite => {
-                "possibly blocked by the sandbox: writable are the workspace and /tmp; the user can set \
+                "possibly blocked by sandbox: writable are the workspace and /tmp; the user can set \
                  sandbox.writable or sandbox.readable"
             }
             Mode::ReadOnly => {
-                "possibly blocked by the sandbox: it is read-only, writable is /tmp alone; the user can \
+                "possibly blocked by sandbox: it is read-only, writable is /tmp alone; the user can \
                  set sandbox.mode"
             }
         };

@@ -304,7 +304,8 @@ fn real_tools_work_in_the_box_once_their_host_is_allowed() {
         world.run(&["disallow", &host]);
         let refused = server.shell(&script).text;
         let told = format!(
-            "[blocked by the sandbox: network to {host}; the user can run: quietcontext allow {host}]"
+            "[blocked by sandbox: network: {host} is not on the allowlist; \
+             to allow more the user runs: quietcontext allow {host}]"
         );
         assert!(refused.contains(&told) && refused.contains("[exit "), "{tool}: {refused}");
         assert_eq!(registry.requests(), before, "{tool} got there all the same");
