@@ -5,7 +5,8 @@ use std::io::{Read, Seek as _};
 use std::path::Path;
 
 use quietcontext_store::{
-    FileStamp, KnownFile, Label, NewDocument, Origin, Receipt, Status, StoreError, Writer,
+    DocumentInfo, FileStamp, KnownFile, Label, NewDocument, Origin, Receipt, Status, StoreError,
+    Writer,
 };
 
 use crate::answer::Draft;
@@ -44,10 +45,28 @@ fn file(context: &Context, args: &PathArgs, mut opened: Opened) -> Result<Answer
     let path = shown(&context.root.path, &opened.path);
     let label = args.source.clone().unwrap_or_else(|| path.clone());
     let stamp = opened.stamp;
+    let known = context.root.store.by_label(&label).map_err(not_indexed)?;
+    if let Some(known) = known.filter(|known| known.stamp == Some(stamp)) {
+        return Ok(receipt_answer(context, &unchanged(known)));
+    }
     let mut text = Text::of(&mut opened).map_err(io_failed)?;
     let document = document(&label, &path, stamp, text.name());
     let receipt = context.root.store.add(document, text.reader(), None).map_err(not_indexed)?;
     Ok(receipt_answer(context, &receipt))
+}
+
+/// The receipt of a file that is as it was when it was indexed.
+fn unchanged(known: DocumentInfo) -> Receipt {
+    Receipt {
+        document: known.id,
+        label: known.label,
+        range: known.range,
+        bytes: known.bytes,
+        lines: known.lines,
+        chunks: known.range.map_or(0, |range| range.last.0 - range.first.0 + 1),
+        view: known.view,
+        status: Status::Unchanged,
+    }
 }
 
 /// `indexed 1,234 bytes, 20 lines, 3 sections as notes.md · r:7-9 · unchanged`.

@@ -29,21 +29,48 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
         Some(source) => Scope::Source(source),
         None => Scope::All,
     };
+    let query = Query {
+        text: "",
+        limit: args.limit,
+        scope,
+        kind: args.kind,
+        deadline: Some(context.deadline),
+    };
     let mut shown = Shown::default();
     let mut blocks = Vec::new();
-    for text in &args.queries {
+    let found = in_parallel(&args.queries, |text| {
         context.check_cancelled()?;
-        let query = Query {
-            text,
-            limit: args.limit,
-            scope,
-            kind: args.kind,
-            deadline: Some(context.deadline),
-        };
-        let found = fresh(context, &query)?;
-        blocks.push(block(text, &found, &mut shown, args.preview));
+        fresh(context, &Query { text, ..query })
+    });
+    for (text, found) in args.queries.iter().zip(found) {
+        blocks.push(block(text, &found?, &mut shown, args.preview));
     }
     Ok(fit(context, &blocks, args.max_bytes))
+}
+
+/// Threads that answer the queries of one call.
+const THREADS: usize = 4;
+
+/// Does something with each query, several at a time; the results in the order of the queries.
+fn in_parallel<T: Send>(queries: &[String], answer: impl Fn(&str) -> T + Sync) -> Vec<T> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = queries.len().div_ceil(threads.min(THREADS)).max(1);
+    let answer = &answer;
+    std::thread::scope(|scope| {
+        let mut shares = queries.chunks(share);
+        let own = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|share| scope.spawn(|| share.iter().map(|text| answer(text)).collect::<Vec<T>>()))
+            .collect();
+        let mut answers: Vec<T> = own.iter().map(|text| answer(text)).collect();
+        for other in others {
+            match other.join() {
+                Ok(more) => answers.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        answers
+    })
 }
 
 /// Chunks that the answer has shown, so that each is shown once.

@@ -76,6 +76,23 @@ fn a_second_run_replaces_removes_and_adds_and_a_third_does_nothing() {
 }
 
 #[test]
+fn a_file_that_is_as_it_was_is_unchanged_and_one_rewritten_is_replaced() {
+    let w = Workspace::new();
+    w.write("notes.txt", "about walruses\n");
+    let first = w.ok("index", json!({"path": "notes.txt"}));
+    assert!(first.starts_with("indexed 15 bytes, 1 line, 1 section as notes.txt · r:"), "{first}");
+    assert_eq!(w.ok("index", json!({"path": "notes.txt"})), format!("{first} · unchanged"));
+    // The same bytes in another file: read, and found to be the same.
+    w.write("new.txt", "about walruses\n");
+    std::fs::rename(w.root().join("new.txt"), w.root().join("notes.txt")).unwrap();
+    assert_eq!(w.ok("index", json!({"path": "notes.txt"})), format!("{first} · unchanged"));
+    // As long as before.
+    w.write("notes.txt", "about mooncalf\n");
+    assert!(w.ok("index", json!({"path": "notes.txt"})).ends_with(" · replaced"));
+    assert!(w.ok("search", json!({"queries": ["mooncalf"]})).contains("(notes.txt:L1-1)"));
+}
+
+#[test]
 fn binary_generated_and_minified_files_are_counted_by_reason() {
     let w = Workspace::new();
     w.write("m/a.rs", "fn a() {}\n");
