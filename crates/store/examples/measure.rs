@@ -16,8 +16,9 @@ use rusqlite::Connection;
 use rustix::time::{ClockId, clock_gettime};
 
 const CORPUS_BYTES: usize = 64_000_000;
+const SEARCH_BYTES: usize = 160_000_000;
 const BIG_BYTES: u64 = 100_000_000;
-const SEARCH_CHUNKS: u64 = 10_000;
+const SEARCH_CHUNKS: [u64; 2] = [10_000, 100_000];
 
 fn main() {
     let base = tempfile::tempdir_in(".").unwrap();
@@ -46,7 +47,11 @@ fn main() {
         ours.0 / bare.0,
         ours.1 / bare.1
     );
-    searches(base.path(), &texts);
+    drop(texts);
+    let texts = corpus_of(&folders, SEARCH_BYTES);
+    for chunks in SEARCH_CHUNKS {
+        searches(base.path(), &texts, chunks);
+    }
 }
 
 fn mega(bytes: u64) -> f64 {
@@ -75,6 +80,10 @@ fn rates(bytes: usize, work: impl FnOnce()) -> (f64, f64) {
 }
 
 fn corpus(folders: &[PathBuf]) -> Vec<(String, String)> {
+    corpus_of(folders, CORPUS_BYTES)
+}
+
+fn corpus_of(folders: &[PathBuf], most: usize) -> Vec<(String, String)> {
     let (mut texts, mut bytes) = (Vec::new(), 0);
     let mut folders: Vec<PathBuf> = folders.iter().rev().cloned().collect();
     while let Some(folder) = folders.pop() {
@@ -86,7 +95,7 @@ fn corpus(folders: &[PathBuf]) -> Vec<(String, String)> {
                 folders.push(path);
             } else if let Ok(text) = fs::read_to_string(&path)
                 && text.len() < 1 << 20
-                && bytes < CORPUS_BYTES
+                && bytes < most
             {
                 bytes += text.len();
                 texts.push((path.to_string_lossy().into_owned(), text));
@@ -202,17 +211,37 @@ fn many(base: &Path, texts: &[(String, String)], bytes: usize) -> (f64, f64) {
     rate
 }
 
-fn searches(base: &Path, texts: &[(String, String)]) {
-    let store = open(base, "search");
+fn searches(base: &Path, texts: &[(String, String)], wanted: u64) {
+    let store = open(base, &format!("search-{wanted}"));
     let mut writer = store.writer().unwrap();
     let mut chunks = 0;
-    for (path, text) in texts {
-        if chunks < SEARCH_CHUNKS {
-            chunks += add(&mut writer, path, text);
+    let mut files = texts.iter();
+    for (path, text) in files.by_ref() {
+        chunks += add(&mut writer, path, text);
+        if chunks >= wanted {
+            break;
         }
     }
     writer.finish().unwrap();
     while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
+    println!("search over {chunks} chunks: {}", times(&store, 5));
+    // What is left is indexed meanwhile.
+    std::thread::scope(|scope| {
+        let indexing = scope.spawn(|| {
+            let mut writer = store.writer().unwrap();
+            for (path, text) in files.take(2_000) {
+                add(&mut writer, path, text);
+            }
+            writer.finish().unwrap();
+        });
+        while !indexing.is_finished() {
+            println!("  while more is indexed: {}", times(&store, 5));
+        }
+    });
+}
+
+/// Wall and processor time of searches, a fifth of them without a match.
+fn times(store: &Store, rounds: usize) -> String {
     let queries = [
         "tokio runtime",
         "error handling",
@@ -222,19 +251,26 @@ fn searches(base: &Path, texts: &[(String, String)]) {
         "from_utf8",
         "serialise",
         "how do I read a file line by line",
+        "qqqwwweee rrrttty",
+        "src/lib.rs",
     ];
-    let mut times = Vec::new();
-    for _ in 0..5 {
+    let mut times = [const { Vec::new() }; 2];
+    for _ in 0..rounds {
         for text in queries {
             let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
-            let start = Instant::now();
+            let (start, cpu) = (Instant::now(), thread_time());
             store.search(&query).unwrap();
-            times.push(start.elapsed());
+            times[0].push(start.elapsed());
+            times[1].push(thread_time().saturating_sub(cpu));
         }
     }
-    times.sort();
-    let at = |part: usize| times.get(times.len() * part / 100).unwrap().as_secs_f64() * 1e3;
-    println!("search over {chunks} chunks: p50 {:.2} ms, p95 {:.2} ms", at(50), at(95));
+    let shown = |times: &mut Vec<Duration>| {
+        times.sort();
+        let at = |part: usize| times.get(times.len() * part / 100).unwrap().as_secs_f64() * 1e3;
+        format!("p50 {:.2} ms, p95 {:.2} ms", at(50), at(95))
+    };
+    let [wall, cpu] = &mut times;
+    format!("{} by wall; {} by CPU", shown(wall), shown(cpu))
 }
 
 /// Output of a program, made while it is read.

@@ -1,6 +1,8 @@
 //! Which files of a directory are indexed: git's rules, the caller's filters, and what is never wanted.
 
 mod filters;
+#[cfg(test)]
+mod tests;
 mod wanted;
 
 use std::collections::BTreeMap;
@@ -42,23 +44,43 @@ impl Skipped {
     }
 }
 
+/// What a walk notes of the folders it comes through.
+#[derive(Debug, Default)]
+struct Folders {
+    skipped: Skipped,
+    /// Entries of the folders that were entered: those that were not offered, git's rules ignore.
+    listed: u64,
+    offered: u64,
+}
+
+impl Folders {
+    fn enter(&mut self, folder: &Path) {
+        self.listed +=
+            std::fs::read_dir(folder).map_or(0, |entries| entries.flatten().count()) as u64;
+    }
+}
+
 /// A sorted walk below a directory. Iterate, then [`Walk::finish`].
 pub(crate) struct Walk<'a> {
     walker: ignore::Walk,
     filters: &'a Filters,
     start: PathBuf,
     skipped: Skipped,
-    folders: Arc<Mutex<Skipped>>,
+    folders: Arc<Mutex<Folders>>,
     found: u64,
 }
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(base: &Path, relative: &Path, filters: &'a Filters) -> Self {
         let start = base.join(relative);
-        let folders = Arc::new(Mutex::new(Skipped::default()));
+        let folders = Arc::new(Mutex::new(Folders::default()));
         let (counted, base) = (Arc::clone(&folders), base.to_owned());
         let rules = filters.respect_gitignore;
         let git = in_git(&start) && rules;
+        let deepest = filters.max_depth.map_or(usize::MAX, |depth| depth.max(1));
+        if git {
+            folders.lock().unwrap_or_else(PoisonError::into_inner).enter(&start);
+        }
         let readable = |entry: &DirEntry| {
             !entry.file_type().is_some_and(|kind| kind.is_dir()) || plain_rules(entry.path())
         };
@@ -80,8 +102,14 @@ impl<'a> Walk<'a> {
                     Entry::Visit => link(entry, &base),
                     other => other,
                 };
+                let mut folders = counted.lock().unwrap_or_else(PoisonError::into_inner);
+                folders.offered += 1;
                 if let Entry::Skip(reason) = verdict {
-                    counted.lock().unwrap_or_else(PoisonError::into_inner).add(reason);
+                    folders.skipped.add(reason);
+                }
+                let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+                if git && verdict == Entry::Visit && is_folder && entry.depth() < deepest {
+                    folders.enter(entry.path());
                 }
                 verdict == Entry::Visit
             });
@@ -104,7 +132,11 @@ impl<'a> Walk<'a> {
     pub(crate) fn finish(mut self) -> Skipped {
         let folders =
             std::mem::take(&mut *self.folders.lock().unwrap_or_else(PoisonError::into_inner));
-        for (reason, count) in folders.counts {
+        let ignored = folders.listed.saturating_sub(folders.offered);
+        if ignored > 0 {
+            self.skipped.counts.insert(Reason::Ignored, ignored);
+        }
+        for (reason, count) in folders.skipped.counts {
             *self.skipped.counts.entry(reason).or_default() += count;
         }
         self.skipped
