@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quietcontext_exec::{Exit, Input, Program, Run, RunRequest, Streams};
-use quietcontext_store::{DocumentId, Label, Query, Receipt, Scope, StoreError};
+use quietcontext_store::{DocumentId, Label, Observer, Query, Receipt, Scope, StoreError};
 
 use crate::answer::Draft;
 use crate::args::batch::{Command, QueryScope, Request};
@@ -31,7 +31,7 @@ const STDERR_BYTES: usize = 300;
 
 /// What became of one command.
 enum Outcome {
-    Ran { run: Box<Run>, stored: Result<Receipt, StoreError>, seen: Box<Gathered> },
+    Ran { run: Box<Run>, stored: Result<Receipt, StoreError>, seen: Option<Box<Gathered>> },
     NotRun(ToolError),
     NotStarted,
 }
@@ -63,7 +63,8 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
             if context.late() || context.cancel.is_cancelled() {
                 break;
             }
-            let outcome = one(context, command, name, &number, &cwd);
+            let digest = request.queries.is_empty();
+            let outcome = one(context, command, name, &number, &cwd, digest);
             let done = {
                 let mut all = outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 all.insert(index, outcome);
@@ -114,6 +115,7 @@ fn one(
     name: &str,
     number: &Result<u64, StoreError>,
     cwd: &std::path::Path,
+    digest: bool,
 ) -> Outcome {
     let authorized = context.root.policy.authorize(
         &context.shared.executor,
@@ -131,17 +133,19 @@ fn one(
         Ok(run) => run,
         Err(error) => return Outcome::NotRun(error),
     };
-    let mut seen = Gathered::new(crate::limits::DIGEST_BYTES);
+    let gathered = || Gathered::new(crate::limits::DIGEST_BYTES, context.shared.salience());
+    let mut seen = digest.then(|| Box::new(gathered()));
     let stored = match number {
         Ok(number) => {
             let label = format!("batch:{number}:{name}");
-            document::store(context, &run, Label::Fixed(&label), Some(&mut seen))
+            let observer = seen.as_deref_mut().map(|seen| seen as &mut dyn Observer);
+            document::store(context, &run, Label::Fixed(&label), observer)
         }
         Err(error) => {
             Err(StoreError::Io { step: "numbering the batch", reason: error.to_string() })
         }
     };
-    Outcome::Ran { run: Box::new(run), stored, seen: Box::new(seen) }
+    Outcome::Ran { run: Box::new(run), stored, seen }
 }
 
 impl Entry {
@@ -313,7 +317,9 @@ fn push_digests(context: &Context, draft: &mut Draft, mut shown: Shown, entries:
         .collect();
     let mut left = with_output.len();
     for entry in with_output {
-        let Outcome::Ran { stored: Ok(receipt), seen, .. } = &entry.outcome else { continue };
+        let Outcome::Ran { stored: Ok(receipt), seen: Some(seen), .. } = &entry.outcome else {
+            continue;
+        };
         let share = (draft.room() / left.max(1)).min(crate::limits::DIGEST_BYTES);
         left = left.saturating_sub(1);
         let header = format!("== {}", entry.name);

@@ -1,6 +1,8 @@
 //! The digest of an output that does not fit: first lines, last lines, and telling lines between.
 
-use std::collections::VecDeque;
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash as _, Hasher as _};
 
 use quietcontext_store::{ChunkId, Observer};
 
@@ -13,6 +15,14 @@ const LINE_BYTES: usize = 240;
 const KEPT_BYTES: usize = LINE_BYTES * 2;
 /// Telling lines kept of one class from the front and from the back of the output.
 const KEPT: usize = 24;
+/// Different messages whose repetitions are counted.
+const COUNTED: usize = 512;
+/// Verdicts that stand before the causes but the first.
+const VERDICTS: usize = 4;
+/// Least room in which the end of a clipped line is still worth showing, in bytes.
+const WORTH_BYTES: usize = 32;
+/// Below this much room a verdict leaves some of it to the cause.
+const TIGHT_BYTES: usize = 300;
 
 /// A telling line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +30,17 @@ struct Telling {
     number: u64,
     class: Class,
     text: String,
+    /// What counts as the same message said again.
+    key: u64,
+}
+
+/// A telling line as it is shown.
+#[derive(Debug)]
+struct Chosen {
+    number: u64,
+    line: String,
+    /// It stands for others that say the same.
+    counted: bool,
 }
 
 /// Sees every line of an output once and keeps what a digest may need; memory stays flat.
@@ -34,6 +55,10 @@ pub(crate) struct Gathered {
     tail_bytes: usize,
     first: Vec<Telling>,
     last: VecDeque<Telling>,
+    /// The last line said that its message follows.
+    announced: bool,
+    /// How often each message came.
+    repeats: HashMap<u64, u32>,
     lines: u64,
     /// Bytes of the view with its line ends, as far as they were seen.
     bytes: u64,
@@ -43,9 +68,9 @@ pub(crate) struct Gathered {
 
 impl Gathered {
     /// Keeps enough for a digest of `bytes` bytes.
-    pub(crate) fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize, salience: &Salience) -> Self {
         Self {
-            salience: Salience::new(),
+            salience: salience.clone(),
             keep: bytes,
             head: Vec::new(),
             head_bytes: 0,
@@ -53,6 +78,8 @@ impl Gathered {
             tail_bytes: 0,
             first: Vec::new(),
             last: VecDeque::new(),
+            announced: false,
+            repeats: HashMap::new(),
             lines: 0,
             bytes: 0,
             current: 0,
@@ -66,15 +93,17 @@ impl Gathered {
         if let Some(whole) = self.whole(room) {
             return whole;
         }
-        // Where room is short, what failed is worth more than how it began.
-        let share = if room < 600 { room * 2 / 3 } else { room * 9 / 20 };
+        // What failed is worth more than how it began, most of all where room is short.
+        let share = if room < 600 { room * 9 / 10 } else { room * 13 / 20 };
         let telling = self.choose(share, &chunk);
-        let taken: usize = telling.iter().map(|(_, line)| line.len() + 1).sum();
+        let taken: usize = telling.iter().map(|chosen| chosen.line.len() + 1).sum();
         // What the telling lines leave is shared by the ends; verdicts stand last, so the tail has more.
         let rest = room.saturating_sub(taken + 2 * "…\n".len());
-        let head = take(self.head.iter(), rest * 2 / 5);
+        // A clipped end tells less than nothing beside them.
+        let least = if telling.is_empty() { 16 } else { WORTH_BYTES };
+        let head = take(self.head.iter(), rest * 2 / 5, least);
         let head_taken: usize = head.iter().map(|(_, line)| line.len() + 1).sum();
-        let mut tail = take(self.tail.iter().rev(), rest - head_taken);
+        let mut tail = take(self.tail.iter().rev(), rest - head_taken, least);
         tail.reverse();
         join(&head, &telling, &tail)
     }
@@ -94,31 +123,37 @@ impl Gathered {
     }
 
     /// The telling lines that fit, best class first, then in their order.
-    fn choose(&self, room: usize, chunk: &impl Fn(u64) -> Option<ChunkId>) -> Vec<(u64, String)> {
+    fn choose(&self, room: usize, chunk: &impl Fn(u64) -> Option<ChunkId>) -> Vec<Chosen> {
         let mut candidates: Vec<&Telling> = self.first.iter().chain(&self.last).collect();
         candidates.sort_by_key(|telling| telling.number);
         candidates.dedup_by_key(|telling| telling.number);
-        // Of summaries the last is the verdict; of errors the first is the cause.
-        candidates.sort_by_key(|telling| match telling.class {
-            Class::Summary => (Class::Summary, u64::MAX - telling.number),
-            class => (class, telling.number),
-        });
+        let ranks = ranks(&candidates);
+        let mut candidates: Vec<(u64, &Telling)> = ranks.into_iter().zip(candidates).collect();
+        candidates.sort_by_key(|(rank, _)| *rank);
         let mut left = room;
         let mut chosen = Vec::new();
-        for telling in candidates {
+        for (_, telling) in candidates {
             let place = chunk(telling.number).map(|id| format!("[r:{id}] ")).unwrap_or_default();
-            let line = format!(
-                "{place}L{}: {}",
-                telling.number,
-                clip(telling.text.trim_end(), LINE_BYTES)
-            );
-            let line = if chosen.is_empty() { clip(&line, left.saturating_sub(1)) } else { line };
+            let times = match self.repeats.get(&telling.key) {
+                Some(times @ 2..) => format!(" (×{times})"),
+                _ => String::new(),
+            };
+            let text = plain(&telling.text);
+            let head = format!("{place}L{}: ", telling.number);
+            let verdict = matches!(telling.class, Class::Summary | Class::Passed);
+            let most = if room < TIGHT_BYTES && verdict { room * 3 / 5 } else { left }.min(left);
+            let most = LINE_BYTES.min(most.saturating_sub(head.len() + times.len() + 1));
+            // The first line is shown however little there is; later ones only where it helps.
+            if most < text.len().min(if chosen.is_empty() { 1 } else { WORTH_BYTES }) {
+                continue;
+            }
+            let line = format!("{head}{}{times}", clip(text, most));
             if line.len() < left {
                 left -= line.len() + 1;
-                chosen.push((telling.number, line));
+                chosen.push(Chosen { number: telling.number, line, counted: !times.is_empty() });
             }
         }
-        chosen.sort_by_key(|(number, _)| *number);
+        chosen.sort_by_key(|chosen| chosen.number);
         chosen
     }
 }
@@ -136,8 +171,16 @@ impl Observer for Gathered {
             self.head.push((number, clip(text, KEPT_BYTES)));
         }
         self.push_tail(number, text);
-        if let Some(class) = self.salience.class(text) {
-            self.tell(Telling { number, class, text: clip(text, KEPT_BYTES) });
+        let announced = self.announced && !text.trim().is_empty();
+        self.announced &= !announced;
+        let class = self.salience.class(text);
+        if let Some(class) = if announced { Some(Class::Cause) } else { class } {
+            self.announced |= self.salience.announces(text);
+            let key = key(text);
+            if matches!(class, Class::Cause | Class::Failed | Class::Warning) && self.known(key) {
+                return;
+            }
+            self.tell(Telling { number, class, text: clip(text, KEPT_BYTES), key });
         }
     }
 }
@@ -159,6 +202,18 @@ impl Gathered {
         self.tail.push_back((number, line));
     }
 
+    /// Counts a message; whether it has been said before.
+    fn known(&mut self, key: u64) -> bool {
+        if let Some(times) = self.repeats.get_mut(&key) {
+            *times = times.saturating_add(1);
+            return true;
+        }
+        if self.repeats.len() < COUNTED {
+            self.repeats.insert(key, 1);
+        }
+        false
+    }
+
     fn tell(&mut self, telling: Telling) {
         let same = self.first.iter().filter(|known| known.class == telling.class).count();
         if same < KEPT {
@@ -167,22 +222,74 @@ impl Gathered {
         }
         self.last.push_back(telling);
         if self.last.len() > 2 * KEPT {
-            // Keep the late summaries before the late errors.
-            let drop =
-                self.last.iter().position(|known| known.class != Class::Summary).unwrap_or(0);
+            // Late verdicts are kept before late errors.
+            let verdict = |known: &Telling| matches!(known.class, Class::Summary | Class::Passed);
+            let drop = self.last.iter().position(|known| !verdict(known)).unwrap_or(0);
             self.last.remove(drop);
         }
     }
 }
 
+/// Places of the candidates, which are in their order of lines, in the order of preference: of
+/// verdicts the last, of causes and failures the first.
+fn ranks(candidates: &[&Telling]) -> Vec<u64> {
+    const CLASS: u64 = 1 << 32;
+    let bad = candidates.iter().any(|telling| telling.class == Class::Summary);
+    let last = candidates.iter().rposition(|telling| telling.class == Class::Passed);
+    let cause = candidates.iter().position(|telling| telling.class == Class::Cause);
+    let mut verdicts = candidates.iter().filter(|telling| telling.class == Class::Summary).count();
+    let rank = |(index, telling): (usize, &&Telling)| match telling.class {
+        Class::Summary => {
+            verdicts -= 1;
+            // The last verdict, the first cause, then a few more verdicts.
+            let early = if verdicts < VERDICTS { 0 } else { 4 };
+            early * CLASS + 2 * verdicts as u64
+        }
+        Class::Cause if cause == Some(index) => 1,
+        Class::Passed if !bad && last == Some(index) => 0,
+        Class::Cause => CLASS + index as u64,
+        Class::Failed => 2 * CLASS + index as u64,
+        Class::Passed => 3 * CLASS + (candidates.len() - index) as u64,
+        Class::Warning => 5 * CLASS + index as u64,
+    };
+    candidates.iter().enumerate().map(rank).collect()
+}
+
+/// A line without the ornaments around it.
+fn plain(text: &str) -> &str {
+    let bare = text.trim_matches(|c: char| c.is_whitespace() || "=─⎯_".contains(c));
+    if bare.is_empty() { text.trim() } else { bare }
+}
+
+/// What is the same in a message said again: all but the time at its front, and in a JSON line all but
+/// its numbers.
+fn key(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let text = text.trim();
+    if text.starts_with('{') {
+        text.bytes().filter(|byte| !byte.is_ascii_digit()).for_each(|byte| byte.hash(&mut hasher));
+    } else {
+        let time = |c: char| c.is_ascii_digit() || "0123456789:-+.,/TZ[] ".contains(c);
+        let body = text.trim_start_matches(time);
+        // Nothing but numbers is no time.
+        if body.is_empty() { text } else { body }.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 /// Lines from the front of `lines` that fit `room`.
-fn take<'a>(lines: impl Iterator<Item = &'a (u64, String)>, room: usize) -> Vec<(u64, String)> {
+/// Of the first one at least `least` bytes, or none.
+fn take<'a>(
+    lines: impl Iterator<Item = &'a (u64, String)>,
+    room: usize,
+    least: usize,
+) -> Vec<(u64, String)> {
     let mut left = room;
     let mut taken = Vec::new();
     for (number, line) in lines {
         let line = clip(line, LINE_BYTES);
         if line.len() + 1 > left {
-            if taken.is_empty() && left > 16 {
+            if taken.is_empty() && left > least {
                 taken.push((*number, clip(&line, left - 1)));
             }
             break;
@@ -193,8 +300,9 @@ fn take<'a>(lines: impl Iterator<Item = &'a (u64, String)>, room: usize) -> Vec<
     taken
 }
 
-/// The three parts in order; a telling line that an end shows already is left out, gaps are marked.
-fn join(head: &[(u64, String)], telling: &[(u64, String)], tail: &[(u64, String)]) -> String {
+/// The three parts in order; a telling line that an end shows already is left out unless it says how
+/// often it came. Gaps are marked.
+fn join(head: &[(u64, String)], telling: &[Chosen], tail: &[(u64, String)]) -> String {
     let head_end = head.last().map_or(0, |(number, _)| *number);
     let tail_start = tail.first().map_or(u64::MAX, |(number, _)| *number);
     let mut text = String::new();
@@ -206,13 +314,14 @@ fn join(head: &[(u64, String)], telling: &[(u64, String)], tail: &[(u64, String)
     for (_, line) in head {
         push(&mut text, line);
     }
+    let hidden = |number: u64| number > head_end && number < tail_start;
     let between: Vec<_> =
-        telling.iter().filter(|(number, _)| *number > head_end && *number < tail_start).collect();
+        telling.iter().filter(|chosen| chosen.counted || hidden(chosen.number)).collect();
     if !between.is_empty() {
         push(&mut text, "…");
-        for (number, line) in between {
-            push(&mut text, line);
-            at = *number;
+        for chosen in between {
+            push(&mut text, &chosen.line);
+            at = at.max(chosen.number);
         }
     }
     let rest: Vec<_> = tail.iter().filter(|(number, _)| *number > head_end).collect();
@@ -226,12 +335,17 @@ fn join(head: &[(u64, String)], telling: &[(u64, String)], tail: &[(u64, String)
 }
 
 #[cfg(test)]
+#[path = "digest_outputs.rs"]
+mod outputs;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     fn gathered(lines: &[String], room: usize) -> Gathered {
-        let mut gathered = Gathered::new(room);
+        static SALIENCE: std::sync::LazyLock<Salience> = std::sync::LazyLock::new(Salience::new);
+        let mut gathered = Gathered::new(room, &SALIENCE);
         for (index, line) in lines.iter().enumerate() {
             gathered.line(index as u64 + 1, line);
         }
@@ -254,6 +368,24 @@ mod tests {
         let lines: Vec<String> = (1..=5).map(|i| format!("line {i}")).collect();
         let text = gathered(&lines, 500).render(500, |_| None);
         assert_eq!(text, "line 1\nline 2\nline 3\nline 4\nline 5\n");
+    }
+
+    #[test]
+    fn what_is_said_again_is_counted_and_leaves_room_for_the_rest() {
+        let mut lines: Vec<String> = (1..=5_000)
+            .map(|i| {
+                format!("2026-01-02T10:{:02}:{:02}Z ERROR pool: no connection", i / 60 % 60, i % 60)
+            })
+            .collect();
+        lines[4_000] = "2026-01-02T11:00:00Z ERROR pool: the disk is full".to_owned();
+        for room in [200, 1_500] {
+            let text = gathered(&lines, room).render(room, |_| None);
+            assert!(text.contains("no connection (×4999)\n"), "{room}: {text}");
+            assert!(
+                text.contains("L4001: 2026-01-02T11:00:00Z ERROR pool: the disk is full\n"),
+                "{text}"
+            );
+        }
     }
 
     proptest! {

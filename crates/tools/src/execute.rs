@@ -191,7 +191,7 @@ impl Answering {
 
     /// The output stored whole; the answer is the handle and a digest.
     fn indexed(&self, context: &Context, run: &Run) -> Answer {
-        let mut gathered = Gathered::new(self.digest_bytes());
+        let mut gathered = Gathered::new(self.digest_bytes(), context.shared.salience());
         let label = Label::Numbered { family: self.family };
         match document::store(context, run, label, Some(&mut gathered)) {
             Ok(receipt) => self.digest(context, run, &receipt, &gathered),

@@ -265,7 +265,7 @@ fn push_output(
     if from == 0 && draft.exact(&text) {
         return;
     }
-    let mut gathered = Gathered::new(draft.room());
+    let mut gathered = Gathered::new(draft.room(), context.shared.salience());
     for (index, line) in text.lines().enumerate() {
         quietcontext_store::Observer::line(&mut gathered, index as u64 + 1, line);
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use quietcontext_exec::{Cancel, Executor, View};
@@ -16,6 +16,7 @@ use crate::jobs::Jobs;
 use crate::limits;
 use crate::outbound::Outbound;
 use crate::policy::{Gate, Policy};
+use crate::salient::Salience;
 use crate::scripts::Scripts;
 use crate::tool::{Confinement, Tool};
 use crate::{args, batch, exec_file, execute, fetch_index, index, search};
@@ -64,6 +65,7 @@ pub(crate) struct Shared {
     pub fetcher: Fetcher,
     stores: Stores,
     roots: Mutex<HashMap<PathBuf, Arc<Root>>>,
+    salience: OnceLock<Salience>,
 }
 
 /// What belongs to one workspace root.
@@ -138,8 +140,8 @@ impl Toolbox {
         stores: Stores,
     ) -> Self {
         let roots = Mutex::new(HashMap::new());
-        let executor = Gate::new(executor);
-        Self { shared: Arc::new(Shared { config, executor, fetcher, stores, roots }) }
+        let (executor, salience) = (Gate::new(executor), OnceLock::new());
+        Self { shared: Arc::new(Shared { config, executor, fetcher, stores, roots, salience }) }
     }
 
     /// Answers one call. Arguments are checked whole before anything happens.
@@ -190,6 +192,11 @@ impl fmt::Debug for Toolbox {
 }
 
 impl Shared {
+    /// What makes a line of an output telling; compiled when a digest is first needed.
+    pub(crate) fn salience(&self) -> &Salience {
+        self.salience.get_or_init(Salience::new)
+    }
+
     fn root(&self, path: &Path) -> Arc<Root> {
         let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(roots.entry(path.to_owned()).or_insert_with(|| {
