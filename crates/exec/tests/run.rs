@@ -106,7 +106,8 @@ fn the_program_is_private_and_removed() {
     let place = if confined() { "/run/code/".into() } else { bench.scratch() };
     assert!(Path::new(path).starts_with(place), "{path}");
     assert!(!fs::exists(path).unwrap());
-    let run = bench.shell("mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && chmod -R 0 $TMPDIR/a");
+    let run = bench
+        .shell("mkdir -p $TMPDIR/a/b && touch $TMPDIR/a/b/c && (cd $TMPDIR; chmod 0 a/b/c a/b a)");
     assert_output(&run, "");
     bench.assert_clean();
     let mode = fs::metadata(bench.scratch()).unwrap().permissions().mode();
