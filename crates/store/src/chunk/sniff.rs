@@ -14,6 +14,8 @@ pub(super) fn sniff(head: &str) -> ContentKind {
     let start = text.trim_start().as_bytes();
     by_mark(start)
         .or_else(|| json(start))
+        // A page about errors begins with its title, a log does not.
+        .or_else(|| start.starts_with(b"#").then(|| markdown(text)).flatten())
         .or_else(|| {
             lines(text)
                 .take(LINES)
@@ -80,20 +82,42 @@ fn json(start: &[u8]) -> Option<ContentKind> {
     Some(if first && second { ContentKind::Ndjson } else { ContentKind::Json })
 }
 
-/// Two different signs of Markdown make Markdown: a `#` alone is a comment in many languages.
+/// Two different signs of Markdown make Markdown: a `#` alone is a comment in many languages, and a
+/// sentence beside it is not.
 fn markdown(text: &str) -> Option<ContentKind> {
     let (mut heading, mut fence, mut item, mut link) = (false, false, false, false);
+    let (mut deeper, mut prose) = (false, false);
     for line in lines(text).take(LINES) {
         match line.text {
-            [b'#', b' ' | b'#', ..] => heading = true,
+            [b'#', b' ', ..] => heading = true,
+            [b'#', b'#', ..] => {
+                heading = true;
+                deeper |= line.text.iter().find(|&&byte| byte != b'#') == Some(&b' ');
+            }
             [b'`', b'`', b'`', ..] => fence = true,
             [b'-' | b'*', b' ', ..] | [b'|', ..] => item = true,
-            _ => {}
+            text => prose |= is_sentence(text),
         }
         link |= memchr::memmem::find(line.text, b"](").is_some();
     }
-    let signs = [heading, fence, item, link].into_iter().filter(|&sign| sign).count();
+    let signs =
+        [heading, fence, item, link, deeper, prose].into_iter().filter(|&sign| sign).count();
     ((heading || fence) && signs >= 2).then_some(ContentKind::Markdown)
+}
+
+/// Whether a line reads like a sentence: a capital, some words, an end.
+fn is_sentence(line: &[u8]) -> bool {
+    let line = trim(line);
+    let words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
+    let plain = |word: &[u8]| {
+        word.iter().all(|byte| {
+            byte.is_ascii_alphabetic() || !byte.is_ascii() || b",.:;!?'-".contains(byte)
+        })
+    };
+    line.first().is_some_and(u8::is_ascii_uppercase)
+        && matches!(line.last(), Some(b'.' | b':' | b'?' | b'!'))
+        && words.clone().count() >= 3
+        && words.filter(|word| plain(word)).count() >= 3
 }
 
 /// Tables: at least three lines with the same number of separators.
