@@ -222,3 +222,27 @@ impl Core {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transactions_get_shorter_when_they_take_long() {
+        let pace = Pace::default();
+        let (long, short) = (TRANSACTION_TIME * 2, TRANSACTION_TIME / 2);
+        pace.took(BATCH.0, long);
+        assert_eq!(pace.chunks(), BATCH.0 / 2);
+        for _ in 0..20 {
+            pace.took(pace.chunks(), long);
+        }
+        assert_eq!(pace.chunks(), BATCH.1);
+        // The rest of a document says nothing about a whole batch.
+        pace.took(pace.chunks() - 1, short);
+        assert_eq!(pace.chunks(), BATCH.1);
+        for _ in 0..40 {
+            pace.took(pace.chunks(), short);
+        }
+        assert_eq!(pace.chunks(), BATCH.2);
+    }
+}

@@ -105,3 +105,41 @@ CREATE TABLE pages (
 );
 CREATE INDEX pages_document ON pages (document);
 ";
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    /// All tables and indexes, as their statements.
+    fn tables(connection: &Connection) -> Vec<(String, Option<String>)> {
+        let mut statement =
+            connection.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
+        let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.collect::<rusqlite::Result<_>>().unwrap()
+    }
+
+    #[test]
+    fn every_earlier_version_becomes_the_newest() {
+        let made_from = |version: i64| {
+            let mut connection = Connection::open_in_memory().unwrap();
+            let transaction = connection.transaction().unwrap();
+            for step in MIGRATIONS.iter().take(version as usize) {
+                step(&transaction).unwrap();
+            }
+            transaction.pragma_update(None, "user_version", version).unwrap();
+            migrate(&transaction, version).unwrap();
+            transaction.commit().unwrap();
+            let found: i64 =
+                connection.query_row("PRAGMA user_version", (), |row| row.get(0)).unwrap();
+            assert_eq!(found, VERSION);
+            tables(&connection)
+        };
+        let newest = made_from(VERSION);
+        assert!(newest.iter().any(|(name, _)| name == "documents"), "{newest:?}");
+        for version in 0..VERSION {
+            assert_eq!(made_from(version), newest, "from version {version}");
+        }
+    }
+}

@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::path::PathBuf;
+
 use common::{store_in, view};
 use quietcontext_store::{
     ChunkId, FileStamp, Label, Last, Location, NewDocument, Origin, Receipt, Span, Status, Store,
@@ -121,4 +123,26 @@ fn a_writer_that_is_dropped_leaves_whole_documents_only() {
     let unknown = Span { first: ChunkId(1), skip: 0, last: Last::One };
     assert!(matches!(store.locate(&unknown).unwrap(), Location::Unknown));
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn the_log_stays_small_while_much_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let line = |n: usize| format!("let value_{n} = compute({}, \"{:x}\");\n", n * 7, n * 7_919);
+    let log = PathBuf::from(format!("{}-wal", store.path().display()));
+    let mut largest = 0;
+    let mut writer = store.writer().unwrap();
+    let mut bytes = 0;
+    for part in 0..160 {
+        let text = (part * 2_000..(part + 1) * 2_000).map(line).collect::<Vec<_>>().concat();
+        bytes += text.len() as u64;
+        file(&mut writer, &format!("{part}.rs"), &text);
+        largest = largest.max(std::fs::metadata(&log).map_or(0, |found| found.len()));
+    }
+    writer.finish().unwrap();
+    largest = largest.max(std::fs::metadata(&log).unwrap().len());
+    // Two thousand pages, and what one transaction adds.
+    assert!(bytes > 12_000_000 && largest > 100_000, "{bytes} {largest}");
+    assert!(largest <= 14_000_000, "{largest}");
 }

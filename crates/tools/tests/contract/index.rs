@@ -76,6 +76,28 @@ fn a_second_run_replaces_removes_and_adds_and_a_third_does_nothing() {
 }
 
 #[test]
+fn indexing_what_is_unchanged_does_not_grow_the_store() {
+    let w = Workspace::new();
+    for i in 1..=30 {
+        w.write(&format!("d/{i}.txt"), format!("unique-{i} word\n"));
+    }
+    w.ok("index", json!({"path": "d"}));
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let grown = || {
+        let before = w.store_bytes();
+        assert!(before > 10_000, "{before}");
+        assert_eq!(w.ok("index", json!({"path": "d"})), "30 files · 30 unchanged");
+        assert!(w.ok("index", json!({"path": "d/5.txt"})).ends_with(" · unchanged"));
+        w.store_bytes() - before
+    };
+    // What is put off until after the first answer may write once more.
+    while grown() > 0 {
+        assert!(std::time::Instant::now() < end, "it grows each time");
+    }
+    assert_eq!(grown(), 0);
+}
+
+#[test]
 fn a_file_that_is_as_it_was_is_unchanged_and_one_rewritten_is_replaced() {
     let w = Workspace::new();
     w.write("notes.txt", "about walruses\n");

@@ -61,6 +61,16 @@ impl Workspace {
         self.folder.path().canonicalize().unwrap().join("w")
     }
 
+    /// Bytes of the store's files.
+    pub(crate) fn store_bytes(&self) -> u64 {
+        let files = std::fs::read_dir(self.folder.path().join("data")).unwrap().flatten();
+        files
+            .map(|file| file.metadata().unwrap())
+            .filter(|file| file.is_file())
+            .map(|file| file.len())
+            .sum()
+    }
+
     /// A folder beside the workspace.
     pub(crate) fn outside(&self) -> PathBuf {
         let path = self.folder.path().join("outside");
