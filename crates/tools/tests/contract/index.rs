@@ -176,6 +176,24 @@ fn links_that_lead_out_are_skipped_and_counted() {
     assert!(w.ok("search", json!({"queries": ["outside-word"]})).contains("no match"));
 }
 
+/// F-040: bytes pass as they are, and a record with a line feed in quotes stays whole.
+#[test]
+fn a_table_with_quoted_line_feeds_keeps_its_records() {
+    let w = Workspace::new();
+    let table =
+        "\u{feff}id,note\r\n1,\"line one\r\nQUOTED_TARGET line two\"\r\n2,\"a \"\"b\"\" c\"\r\n";
+    w.write("t.csv", table);
+    let code = "import csv, io, sys\n\
+        bytes = sys.stdin.buffer.read()\n\
+        rows = list(csv.reader(io.StringIO(bytes.decode('utf-8-sig'), newline='')))\n\
+        print(len(bytes), len(rows) - 1, rows[0])\n";
+    let said = w.run("exec-file", json!({"path": "t.csv", "language": "python", "code": code}));
+    assert!(said.contains(&format!("{} 2 ['id', 'note']", table.len())), "{said}");
+    w.ok("index", json!({"path": "t.csv"}));
+    let found = w.ok("search", json!({"queries": ["QUOTED_TARGET"], "preview": true}));
+    assert!(found.contains("line one") && found.contains("QUOTED_TARGET line two"), "{found}");
+}
+
 /// F-037.
 #[test]
 fn one_endless_line_is_cut_into_bounded_chunks() {

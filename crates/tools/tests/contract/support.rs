@@ -66,7 +66,7 @@ impl Workspace {
         let files = std::fs::read_dir(self.folder.path().join("data")).unwrap().flatten();
         files
             .map(|file| file.metadata().unwrap())
-            .filter(|file| file.is_file())
+            .filter(std::fs::Metadata::is_file)
             .map(|file| file.len())
             .sum()
     }
