@@ -70,6 +70,20 @@ both! {
         other.wait().unwrap();
     }
 
+    /// What cannot be hidden is not shown: nothing runs.
+    fn the_reduced_box_refuses_what_it_cannot_hide(lab) {
+        std::fs::write(lab.path("workspace/secret"), "x").unwrap();
+        lab.give_away();
+        let secret = lab.at("workspace/secret");
+        let outcome = lab.run(&["--reduced", "--hidden", &secret], &["/bin/cat", &secret]);
+        assert!(outcome.report.contains("landlock: it cannot hide"), "{outcome:?}");
+        assert_eq!(outcome.stdout, "");
+        assert_eq!(lab.run(&["--reduced"], &["/bin/cat", &secret]).stdout, "x", "the control");
+        // The full box hides it.
+        let outcome = lab.run(&["--hidden", &secret], &["/bin/cat", &secret]);
+        assert_eq!(outcome.stdout, "");
+    }
+
     /// Its reaper finds what left its session and its group, also when the server is killed.
     fn the_reduced_box_leaves_nothing(lab) {
         let marker = format!("{}.5", 200_000_000 + u64::from(std::process::id()));

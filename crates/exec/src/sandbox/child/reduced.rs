@@ -116,6 +116,12 @@ fn rules(
         let shown = |path: &&&str| profile.homes().all(|home| !home.starts_with(path));
         hidden.extend(ROOT_SECRETS.iter().filter(shown).map(PathBuf::from));
     }
+    // What lies in a place that is allowed as a whole cannot be taken out of it.
+    let wholes = profile.readable.iter().chain(&profile.writable).chain([&profile.root]);
+    if wholes.chain(repository).any(|whole| hidden_below(whole, &profile.hidden)) {
+        let why = "it cannot hide what a deny rule names in a place that is shown";
+        return Err(Failure::plain(Step::Landlock, why));
+    }
     let mut readable = all_but(&hidden);
     for (name, show) in TOOLCHAINS {
         // A copy without credentials needs a view of its own, which there is not.
@@ -138,6 +144,11 @@ fn rules(
         writable.extend(profile.writable.iter().chain(repository).cloned());
     }
     Ok(landlock::Rules { readable, writable })
+}
+
+/// Whether one of the hidden paths lies in this place.
+fn hidden_below(whole: &Path, hidden: &[PathBuf]) -> bool {
+    hidden.iter().any(|path| path.starts_with(whole))
 }
 
 /// The tree without some of its parts, as the paths to allow: beside each hidden thing its
