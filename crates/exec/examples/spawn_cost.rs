@@ -15,7 +15,7 @@ use quietcontext_exec::{
     RunRequest, Streams, View,
 };
 
-const ROUNDS: usize = 300;
+const ROUNDS: usize = 100;
 const SELF: &str = "/proc/self/exe";
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
@@ -40,7 +40,11 @@ fn measure(base: &Path) -> Outcome {
     }
     let base = base.canonicalize()?;
     let off = executor(&base, Confinement::Off);
-    let boxes = executor(&base, Confinement::Boxed(Box::new(config(&base))));
+    // An empty home; the user's own, with its toolchains; and that with the workspace's caches.
+    let empty = BoxConfig { other_homes: Vec::new(), caches: None, ..config(&base) };
+    let home = BoxConfig { caches: None, ..config(&base) };
+    let boxed = |config| executor(&base, Confinement::Boxed(Box::new(config)));
+    let (empty, home, whole) = (boxed(empty), boxed(home), boxed(config(&base)));
     // A server of ordinary size: a fork copies the page tables of what it has touched.
     let ballast = vec![1u8; 16 * 1024 * 1024];
     let workspace = base.join("workspace");
@@ -48,7 +52,9 @@ fn measure(base: &Path) -> Outcome {
         ("bash -c true, bare", Box::new(|| finish(Command::new("bash").args(["-c", "true"])))),
         ("bash -c true, fork and exec", Box::new(forked)),
         ("execute, unconfined", Box::new(|| run(&off, &workspace, "true").map(drop))),
-        ("execute, in a box", Box::new(|| run(&boxes, &workspace, "true").map(drop))),
+        ("execute, in a box, empty home", Box::new(|| run(&empty, &workspace, "true").map(drop))),
+        ("execute, in a box, own home", Box::new(|| run(&home, &workspace, "true").map(drop))),
+        ("execute, in a box, with caches", Box::new(|| run(&whole, &workspace, "true").map(drop))),
         ("bash -c true, all layers", Box::new(|| raw(&base, Rung::Namespaces))),
         ("bash -c true, Landlock and seccomp alone", Box::new(|| raw(&base, Rung::Landlock))),
     ];

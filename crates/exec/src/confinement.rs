@@ -71,6 +71,8 @@ pub(crate) struct Place<'a> {
     pub(crate) root: Option<&'a Path>,
     /// The run's own directory.
     pub(crate) scratch: &'a Path,
+    /// Whether it may build something, and so write the caches of tools.
+    pub(crate) builds: bool,
     /// Taken out of the view.
     pub(crate) hidden: &'a [PathBuf],
     /// The way out, if the user allows one.
@@ -87,6 +89,45 @@ pub(crate) struct Boxes {
     assessment: Mutex<Option<Arc<Assessment>>>,
     /// Networks of running background programs, by workspace.
     networks: Mutex<HashMap<PathBuf, Weak<NetworkNamespace>>>,
+}
+
+/// What stands in the text of a program that builds something, or starts what may build something.
+/// A word too many costs a program some milliseconds, one too few the downloads of its tools.
+const BUILD_WORDS: &[&str] = &[
+    "./",
+    ".sh",
+    "ant",
+    "bazel",
+    "bundle",
+    "cargo",
+    "exec",
+    "go",
+    "gradle",
+    "just",
+    "make",
+    "mvn",
+    "ninja",
+    "nox",
+    "npm",
+    "npx",
+    "nuget",
+    "dotnet",
+    "pnpm",
+    "popen",
+    "run",
+    "rust",
+    "sbt",
+    "spawn",
+    "subprocess",
+    "system",
+    "task",
+    "tox",
+    "yarn",
+];
+
+/// Whether a program may write the caches of build tools.
+pub(crate) fn may_build(text: &str) -> bool {
+    BUILD_WORDS.iter().any(|word| text.contains(word))
 }
 
 /// Name of a workspace's directory among the caches.
@@ -162,6 +203,7 @@ impl Boxes {
             other_homes: config.other_homes.clone(),
             emptied,
             scratch: Some(place.scratch.to_owned()),
+            layers: place.builds,
             caches: place.root.and_then(|root| self.caches_of(root)),
             readable: config.readable.iter().filter(outside).cloned().collect(),
             writable: config.writable.iter().filter(outside).cloned().collect(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::built;
 use crate::cancel::Cancel;
 use crate::capture::Capture;
-use crate::confinement::Place;
+use crate::confinement::{Place, may_build};
 use crate::error::ExecError;
 use crate::executor::Shared;
 use crate::input::{open_input, stage_content};
@@ -313,9 +313,11 @@ impl Prepared {
     /// Where the run works, for its boxes.
     fn place<'a>(&'a self, request: &'a RunRequest) -> Place<'a> {
         let own = self.directory.path();
+        let (Program::Code { code: text, .. } | Program::Command(text)) = &request.program;
         Place {
             root: (request.root != own).then_some(&request.root),
             scratch: own,
+            builds: self.plan.build.is_some() || may_build(text),
             hidden: &request.view.hidden,
             outbound: request.view.outbound.as_ref(),
             shares_ports: request.deadline.is_none(),

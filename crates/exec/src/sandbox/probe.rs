@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn the_remedy_names_what_switched_it_off() {
         for (set, value, want) in [
-            ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor"),
+            ("kernel/apparmor_restrict_unprivileged_userns", "1", "--apparmor"),
             ("user/max_user_namespaces", "0", "max_user_namespaces"),
             ("kernel/unprivileged_userns_clone", "0", "unprivileged_userns_clone"),
             ("other", "0", "container"),

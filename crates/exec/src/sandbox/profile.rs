@@ -100,6 +100,9 @@ pub struct Profile {
     /// The workspace's own caches (an existing directory): writable in every mode, since nobody else
     /// reads them.
     pub caches: Option<PathBuf>,
+    /// Whether tools may write their own caches, in a layer over them: it costs a mount each. Without
+    /// it they are read-only.
+    pub layers: bool,
     /// More that may be read although it lies in a hidden directory (canonical).
     pub readable: Vec<PathBuf>,
     /// More that may be written (canonical).
@@ -139,6 +142,7 @@ impl Profile {
             emptied: Vec::new(),
             scratch: None,
             caches: None,
+            layers: false,
             readable: Vec::new(),
             writable: Vec::new(),
             hidden: Vec::new(),
@@ -212,6 +216,7 @@ wire_struct!(Profile {
     emptied,
     scratch,
     caches,
+    layers,
     readable,
     writable,
     hidden,

@@ -60,7 +60,10 @@ fn run(arguments: Vec<OsString>) -> ExitCode {
             "--home" => profile.home = value().into(),
             "--other-home" => profile.other_homes.push(value().into()),
             "--emptied" => profile.emptied.push(value().into()),
-            "--caches" => profile.caches = Some(value().into()),
+            "--caches" => {
+                profile.caches = Some(value().into());
+                profile.layers = true;
+            }
             "--scratch" => profile.scratch = Some(value().into()),
             "--readable" => profile.readable.push(value().into()),
             "--writable" => profile.writable.push(value().into()),

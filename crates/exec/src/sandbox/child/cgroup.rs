@@ -10,11 +10,29 @@ use rustix::process::Pid;
 
 use super::super::profile::Limits;
 use super::super::report::{Failure, Step};
+use super::limits::pid_max_is_per_namespace;
 
-/// The group's directories (one for each controller in the old layout) and their `cgroup.procs`.
+/// The group's directories, one for each controller in the old layout.
 #[derive(Debug)]
 pub(super) struct Group {
-    places: Vec<(PathBuf, OwnedFd)>,
+    places: Vec<Member>,
+}
+
+/// One directory, and how a process gets into it.
+#[derive(Debug)]
+struct Member {
+    directory: PathBuf,
+    door: OwnedFd,
+    layout: Layout,
+}
+
+/// Which way a process is moved in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// By itself, alone, through `tasks`: the kernel need not wait for anybody.
+    Old,
+    /// From outside, through `cgroup.procs`.
+    Unified,
 }
 
 /// Bounds in one layout: controller, file, value.
@@ -26,13 +44,14 @@ impl Group {
         let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
         let mut places = Vec::new();
         for parent in parents(&own) {
-            let (directory, bounds) = match &parent {
+            let (directory, layout, bounds) = match &parent {
                 Parent::Old { controller, directory } => {
                     let bounds: &[Bound] = &[
                         ("memory", "memory.limit_in_bytes", limits.memory_bytes),
                         ("pids", "pids.max", limits.tasks),
                     ];
-                    (directory, bounds.iter().filter(|b| b.0 == *controller).copied().collect())
+                    let own = bounds.iter().filter(|bound| bound.0 == *controller).copied();
+                    (directory, Layout::Old, own.collect::<Vec<_>>())
                 }
                 Parent::Unified { directory } => {
                     let given = std::fs::read_to_string(directory.join("cgroup.subtree_control"))
@@ -42,27 +61,41 @@ impl Group {
                         ("pids", "pids.max", limits.tasks),
                     ];
                     let has = |b: &&Bound| given.split_whitespace().any(|name| name == b.0);
-                    (directory, bounds.iter().filter(has).copied().collect::<Vec<_>>())
+                    let own = bounds.iter().filter(has).copied();
+                    (directory, Layout::Unified, own.collect())
                 }
             };
-            let bounds: Vec<_> = bounds.into_iter().filter(|bound| bound.2 != 0).collect();
-            if let Some(place) = make(directory, &bounds) {
+            // Where every process namespace has its own bound, a group for tasks adds nothing.
+            let needed = |bound: &Bound| bound.0 != "pids" || !pid_max_is_per_namespace();
+            let bounds: Vec<_> =
+                bounds.into_iter().filter(|bound| bound.2 != 0 && needed(bound)).collect();
+            if let Some(place) = make(directory, layout, &bounds) {
                 places.push(place);
             }
         }
         (!places.is_empty()).then_some(Self { places })
     }
 
-    /// Moves a process, and so all it starts from then on, into the group. Slow: the kernel waits
-    /// for every processor, so it is done from outside while the process prepares itself.
+    /// Moves this process, which has one thread, and so all it starts from then on, into the parts
+    /// of the group that a process enters by itself.
+    pub(super) fn enter(&self) -> Result<(), Failure> {
+        self.write(Layout::Old, "0")
+    }
+
+    /// Moves a process into the other parts. Slow: the kernel waits for every processor, so it is
+    /// done from outside while the process prepares itself.
     pub(super) fn admit(&self, process: Pid) -> Result<(), Failure> {
-        let number = process.as_raw_nonzero().get().to_string();
-        for (place, procs) in &self.places {
-            match rustix::io::write(procs, number.as_bytes()) {
+        self.write(Layout::Unified, &process.as_raw_nonzero().get().to_string())
+    }
+
+    fn write(&self, layout: Layout, number: &str) -> Result<(), Failure> {
+        for member in self.places.iter().filter(|member| member.layout == layout) {
+            match rustix::io::write(&member.door, number.as_bytes()) {
                 // It has ended already and has told why.
                 Ok(_) | Err(rustix::io::Errno::SRCH) => {}
                 Err(error) => {
-                    return Err(Failure::new(Step::Limits, place.display().to_string(), error));
+                    let place = member.directory.display().to_string();
+                    return Err(Failure::new(Step::Limits, place, error));
                 }
             }
         }
@@ -71,8 +104,8 @@ impl Group {
 
     /// Removes the group; nothing is in it any more.
     pub(super) fn remove(self) {
-        for (place, _) in self.places {
-            std::fs::remove_dir(place).ok();
+        for member in self.places {
+            std::fs::remove_dir(member.directory).ok();
         }
     }
 }
@@ -126,7 +159,7 @@ fn sweep(parent: &Path) {
 }
 
 /// Makes one directory with its bounds. Everything or nothing.
-fn make(parent: &Path, bounds: &[Bound]) -> Option<(PathBuf, OwnedFd)> {
+fn make(parent: &Path, layout: Layout, bounds: &[Bound]) -> Option<Member> {
     if bounds.is_empty() {
         return None;
     }
@@ -137,9 +170,13 @@ fn make(parent: &Path, bounds: &[Bound]) -> Option<(PathBuf, OwnedFd)> {
         let mut file = File::options().write(true).open(place.join(file))?;
         file.write_all(value.to_string().as_bytes())
     });
-    let procs = set.and_then(|()| File::options().write(true).open(place.join("cgroup.procs")));
-    if let Ok(procs) = procs {
-        return Some((place, procs.into()));
+    let name = match layout {
+        Layout::Old => "tasks",
+        Layout::Unified => "cgroup.procs",
+    };
+    let door = set.and_then(|()| File::options().write(true).open(place.join(name)));
+    if let Ok(door) = door {
+        return Some(Member { directory: place, door: door.into(), layout });
     }
     std::fs::remove_dir(&place).ok();
     None

@@ -46,6 +46,9 @@ pub(super) fn furnish(
         let Some(source) = resolve(&target, &profile.root, &profile.writable) else { continue };
         match show {
             Show::ReadOnly => view.bind(Step::Home, &source, &target, Access::ReadOnly)?,
+            Show::Layered if !profile.layers => {
+                view.bind(Step::Home, &source, &target, Access::ReadOnly)?;
+            }
             Show::Layered => caches::layer(view, caches, (&source, &target), name)?,
             Show::Cleaned => copy(view, &source, &target).step(Step::Home, name)?,
         }

@@ -16,6 +16,7 @@ use super::super::profile::Mode as Writing;
 use super::super::report::{Ended, Failure, InStep as _, Message, Step};
 use super::super::table::{CACHE_DIRECTORY, EMPTIED, ROOT_SECRETS, SHOWN, STAGE};
 use super::caches::{self, Caches};
+use super::cgroup::Group;
 use super::mounts::Access;
 use super::namespaces::{self, Gate, Identity, Side};
 use super::protect::Plan;
@@ -36,6 +37,8 @@ pub(super) struct Outside<'a> {
     pub(super) stdin: Option<&'a Path>,
     /// The workspace's caches.
     pub(super) caches: Option<&'a Caches>,
+    /// The control group, if one could be made.
+    pub(super) group: Option<&'a Group>,
     /// Opened when the control group has taken init in.
     pub(super) gate: &'a Gate,
 }
@@ -117,6 +120,9 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     let specification = &order.specification;
     let profile = &specification.profile;
     end_with(supervisor)?;
+    if let Some(group) = outside.group {
+        group.enter()?;
+    }
     limits::offer_to_out_of_memory_killer();
     namespaces::map_identity(identity)?;
     if order.join.is_none() {

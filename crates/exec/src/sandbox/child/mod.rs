@@ -145,6 +145,7 @@ fn supervise(order: &Order) -> Result<(), Failure> {
         sockets: &sockets,
         stdin: stdin.as_deref(),
         caches: caches.as_ref(),
+        group: group.as_ref(),
         gate: &gate,
     };
     let watched = init::start(&outside).and_then(|init| {

@@ -36,7 +36,7 @@ pub(super) fn supervise(order: &Order) -> Result<(), Failure> {
     let gate = Gate::new().step(Step::Limits, "gate")?;
     let temporary = make_temporary()?;
     let group = Group::create(&profile.limits);
-    let watched = start(order, &gate, &temporary, &supervisor).and_then(|main| {
+    let watched = start(order, group.as_ref(), &gate, &temporary, &supervisor).and_then(|main| {
         admit(group.as_ref(), &gate, main)?;
         watch(order, main)
     });
@@ -57,6 +57,7 @@ fn make_temporary() -> Result<PathBuf, Failure> {
 
 fn start(
     order: &Order,
+    group: Option<&Group>,
     gate: &Gate,
     temporary: &Path,
     supervisor: &OwnedFd,
@@ -71,6 +72,9 @@ fn start(
         Side::Child => {
             let confined = (|| {
                 init::end_with(supervisor)?;
+                if let Some(group) = group {
+                    group.enter()?;
+                }
                 limits::offer_to_out_of_memory_killer();
                 rustix::process::chdir(&profile.cwd)
                     .step(Step::WorkingDirectory, &profile.cwd.display().to_string())?;
