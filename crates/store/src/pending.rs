@@ -23,7 +23,7 @@ use crate::write::TRANSACTION_TIME;
 const BATCH: (u64, u64, u64) = (192, 32, 1_024);
 
 /// Left between two transactions: time for another process to get its turn.
-const GAP: Duration = Duration::from_millis(2);
+const GAP: Duration = Duration::from_millis(1);
 
 /// How many chunks' full-text rows fit one transaction, from how long the last ones took.
 #[derive(Debug)]
