@@ -1,6 +1,6 @@
 //! Full-text search: what is asked, what is found, and the tables it needs.
 //!
-//! One search: `query` takes the text apart, `statistics` asks the store how rare its terms are and
+//! One search: `query` takes the text apart (`term`), `statistics` asks the store how rare its terms are and
 //! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
 //! `lexicon`), `candidates` finds the chunks worth reading in the index (`postings`), `rate` reads
 //! them and what has no full-text rows yet. `features` notes what matters in a chunk (`forms`,
@@ -30,6 +30,7 @@ mod snippet;
 mod statistics;
 mod stop;
 mod tables;
+mod term;
 #[cfg(test)]
 mod tests;
 mod tokens;
