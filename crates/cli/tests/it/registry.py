@@ -85,6 +85,7 @@ def pages(base):
     }
     return {
         "/hello": WORD,
+        "/api/v3/hello": json.dumps({"word": WORD}),
         "/npm/sampled": json.dumps(
             {"name": "sampled", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": version}}
         ),
@@ -153,6 +154,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         page = pages(BASE).get(path)
         if page is None:
             return self.answer(404, "nothing here")
+        if path.startswith("/api/") and self.headers.get("Authorization") != "token of mine":
+            return self.answer(401, '{"message":"who are you?"}')
         kind = "text/html" if path.startswith("/simple") else "application/octet-stream"
         return self.answer(200, page, kind)
 

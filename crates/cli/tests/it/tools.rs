@@ -39,6 +39,11 @@ const TOOLS: &[(&str, &str)] = &[
          && git fetch -q origin pushed && git diff --quiet FETCH_HEAD",
     ),
     (
+        // It has to have a token, passed on purpose.
+        "gh",
+        "GH_HOST=${BASE#https://} GH_ENTERPRISE_TOKEN='of mine' GH_CONFIG_DIR=$PWD/config gh api hello",
+    ),
+    (
         "npm",
         "echo '{}' > package.json && npm install --loglevel=error ${CA:+--cafile=$CA} --registry $BASE/npm/ --cache ./cache sampled \
          && node -p 'require(\"sampled\")'",
@@ -291,8 +296,9 @@ fn real_tools_work_in_the_box_once_their_host_is_allowed() {
     command.env("PATH", path());
     let mut server = crate::harness::Server::start(command);
     for (tool, script) in TOOLS {
-        // Go takes no proxy towards an address of this machine, whatever the variables say.
-        if *tool == "go" || !present(tool) {
+        // Go, and what is written in it, takes no proxy towards an address of this machine, whatever
+        // the variables say.
+        if ["gh", "go"].contains(tool) || !present(tool) {
             continue;
         }
         let script = format!(
