@@ -100,6 +100,14 @@ impl Job {
         self.output.read_at(offset, buffer)
     }
 
+    /// Lets go of the output once the job has ended and somebody else keeps it; nothing can be read
+    /// here any more.
+    pub fn release_output(&self) {
+        if self.exit().is_some() {
+            self.output.release();
+        }
+    }
+
     /// The output up to now, as a spool that grows no more.
     pub fn output(&self) -> Spool {
         self.output.snapshot()

@@ -17,7 +17,7 @@ use crate::memory;
 use crate::plan::{Build, Plan, Planning};
 use crate::project::ProjectTools;
 use crate::request::{Exit, Input, Program, Run, RunRequest, Streams, View};
-use crate::runtime;
+use crate::runtime::{self, Runtime};
 use crate::sandbox::{Failure, Step as BoxStep};
 use crate::scratch::RunDirectory;
 use crate::spool::SpoolWriter;
@@ -74,6 +74,27 @@ impl Prepared {
         };
         let project = ProjectTools::find(&request.root, &request.cwd);
         let runtime = shared.runtime(language, &project)?;
+        let staged = Self::stage(shared, request, &runtime, code);
+        let (directory, plan) = match staged {
+            // A full disk need not be everybody's.
+            Err(ExecError::Staging { source, .. })
+                if is_full(&source) && shared.scratch.move_on() =>
+            {
+                Self::stage(shared, request, &runtime, code)?
+            }
+            staged => staged?,
+        };
+        Ok(Self { directory, project, plan })
+    }
+
+    /// The program in a directory of its own, and how it is started.
+    fn stage(
+        shared: &Shared,
+        request: &RunRequest,
+        runtime: &Runtime,
+        code: &str,
+    ) -> Result<(RunDirectory, Plan), ExecError> {
+        let language = runtime.language;
         let directory = shared.scratch.run_directory()?;
         let stage = shared.shown(directory.path())?;
         let content = stage_content(language, code, &request.input, directory.path())?;
@@ -83,7 +104,7 @@ impl Prepared {
             code,
             stage: &stage,
             disk: directory.path(),
-            runtime: &runtime,
+            runtime,
             cwd: &request.cwd,
             content: content.map(|name| stage.join(name)).as_deref(),
             find: &|name| shared.find_beside(&runtime.path, name),
@@ -91,7 +112,7 @@ impl Prepared {
         if let Input::File { path, .. } = &request.input {
             plan = plan.with("FILE_PATH", path);
         }
-        Ok(Self { directory, project, plan })
+        Ok((directory, plan))
     }
 
     /// Runs to the end and hands over what was captured.
@@ -361,6 +382,12 @@ pub(crate) fn lost(streams: Streams, stdout: &SpoolWriter, stderr: &SpoolWriter)
         .filter_map(|(name, lost)| lost.map(|lost| format!("{name} {lost}")))
         .collect();
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// Whether an error means that nothing more can be written there.
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind;
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// A program's name without its directory.

@@ -2,6 +2,7 @@
 //!
 //! Only failed runs are looked at, one line is said at most, and none of it is the program's text.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use quietcontext_exec::sandbox::Mode;
@@ -143,14 +144,16 @@ pub(crate) fn of_run(context: &Context, run: &Run) -> Option<String> {
     failed.line()
 }
 
-/// The same for a background job.
-pub(crate) fn of_job(context: &Context, job: &Job) -> Option<String> {
+/// The same for a background job, whose output ends in `end`.
+pub(crate) fn of_job(context: &Context, job: &Job, end: &[u8]) -> Option<String> {
     let exit = job.exit().filter(|exit| *exit != Exit::Code(0))?;
     let failed = Failed {
         exit,
         out_of_memory: job.out_of_memory(),
         network_said: job.blocked().is_some(),
-        text: text_end(job.output_len(), |at, buffer| job.read_at(at, buffer)),
+        text: text_end(end.len() as u64, |at, mut buffer| {
+            buffer.write(end.get(at as usize..).unwrap_or_default())
+        }),
         held: context.shared.executor.held(),
         root: &context.root.path,
     };

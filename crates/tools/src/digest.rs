@@ -6,7 +6,7 @@ use std::hash::{Hash as _, Hasher as _};
 
 use quietcontext_store::{ChunkId, Observer};
 
-use crate::budget::{clip, cut};
+use crate::budget::{clip, cut, cut_front};
 use crate::salient::{Class, Salience};
 
 /// Longest line of a digest, in bytes.
@@ -64,6 +64,8 @@ pub(crate) struct Gathered {
     bytes: u64,
     /// The line that comes in pieces, so that only its first piece counts.
     current: u64,
+    /// The end of the last line that is too long to be shown: its number, and its last text.
+    ending: (u64, String),
 }
 
 impl Gathered {
@@ -83,6 +85,7 @@ impl Gathered {
             lines: 0,
             bytes: 0,
             current: 0,
+            ending: (0, String::new()),
         }
     }
 
@@ -105,7 +108,15 @@ impl Gathered {
         let head_taken: usize = head.iter().map(|(_, line)| line.len() + 1).sum();
         let mut tail = take(self.tail.iter().rev(), rest - head_taken, least);
         tail.reverse();
-        join(&head, &telling, &tail)
+        let mut text = join(&head, &telling, &tail);
+        // Of a last line that was cut the end tells more than its middle.
+        let spare = room.saturating_sub(text.len() + "…\n".len());
+        if self.ending.0 == self.current && spare > WORTH_BYTES {
+            text.push('…');
+            text.push_str(cut_front(self.ending.1.trim_end(), spare));
+            text.push('\n');
+        }
+        text
     }
 
     /// All lines, when they fit.
@@ -161,6 +172,7 @@ impl Gathered {
 impl Observer for Gathered {
     fn line(&mut self, number: u64, text: &str) {
         self.bytes += text.len() as u64 + u64::from(number != self.current);
+        self.end_of_long(number, text);
         if number == self.current {
             return;
         }
@@ -212,6 +224,22 @@ impl Gathered {
             self.repeats.insert(key, 1);
         }
         false
+    }
+
+    /// Keeps the last bytes of a line that is longer than a digest shows.
+    fn end_of_long(&mut self, number: u64, text: &str) {
+        let continued = number == self.current && number == self.ending.0;
+        if !continued {
+            if number != self.current && text.len() <= LINE_BYTES {
+                return;
+            }
+            self.ending.0 = number;
+            self.ending.1.clear();
+        }
+        self.ending.1.push_str(cut_front(text, LINE_BYTES));
+        let kept = cut_front(&self.ending.1, LINE_BYTES).len();
+        let gone = self.ending.1.len() - kept;
+        self.ending.1.drain(..gone);
     }
 
     fn tell(&mut self, telling: Telling) {
@@ -389,6 +417,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
         fn a_digest_stays_in_its_room(
             lines in proptest::collection::vec("(error: )?[a-zé ]{0,300}", 0..200), room in 40usize..3000,

@@ -1,6 +1,7 @@
 //! Background jobs: output is stored while they run, readable by their label during and after.
 
 use std::collections::HashMap;
+use std::io::{self, Read as _};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ use crate::toolbox::Context;
 const PUMP: Duration = Duration::from_millis(100);
 /// Longest wait for the last output of a job that has ended.
 const SETTLE: Duration = Duration::from_secs(10);
+/// Most of a job's output that is looked at for a digest, in bytes.
+const LOOK: u64 = 8 << 20;
 
 /// The jobs of one root that this process started, by label.
 #[derive(Debug, Default)]
@@ -178,6 +181,10 @@ fn pump(entry: &Entry, mut growing: Growing) {
         }
         state.lost = lost.take().or_else(|| entry.job.io_lost());
         state.settled = true;
+        // The store has all of it: the disk gets the space back.
+        if state.lost.is_none() {
+            entry.job.release_output();
+        }
     });
 }
 
@@ -224,45 +231,61 @@ fn report(
     if let Some(lost) = lost {
         draft.head(&format!("[output lost: {}]", render::one_line(&lost)));
     }
+    let end = end_of(context, entry, &receipt);
     let left = entry.job.left_behind();
     if left > 0 {
         draft.tail(&crate::document::left_running(left));
     }
     let blocked = entry.job.blocked();
     let blocked = crate::document::blocked_network(blocked.as_deref());
-    for line in blocked.into_iter().chain(cause::of_job(context, &entry.job)) {
+    for line in blocked.into_iter().chain(cause::of_job(context, &entry.job, &end.1)) {
         draft.tail(&line);
     }
     if let Some(reference) = reference {
         draft.tail(&format!("[{reference}]"));
     }
-    push_output(context, &mut draft, entry, &receipt);
+    push_output(context, &mut draft, &receipt, &end);
     draft.finish()
+}
+
+/// The last part of a job's output that is looked at, and how many bytes are before it.
+fn end_of(context: &Context, entry: &Entry, receipt: &Receipt) -> (u64, Vec<u8>) {
+    let total = entry.job.output_len();
+    let from = total.saturating_sub(LOOK);
+    let mut bytes = Vec::new();
+    // The stored bytes are all there is of a job whose spool was released.
+    let stored = entry.state(|state| state.settled && state.lost.is_none());
+    let read = if stored {
+        context.root.store.raw(receipt.document).map_err(io::Error::other).and_then(|mut raw| {
+            io::copy(&mut raw.by_ref().take(from), &mut io::sink())?;
+            raw.take(LOOK).read_to_end(&mut bytes)
+        })
+    } else {
+        bytes.resize((total - from) as usize, 0);
+        let mut read = 0;
+        while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty())
+            && let Ok(more @ 1..) = entry.job.read_at(from + read as u64, rest)
+        {
+            read += more;
+        }
+        bytes.truncate(read);
+        Ok(read)
+    };
+    if let Err(error) = read {
+        tracing::warn!(%error, "output of a job could not be read back");
+    }
+    (from, bytes)
 }
 
 /// The output so far where it fits, else its digest.
 fn push_output(
     context: &Context,
     draft: &mut crate::answer::Draft,
-    entry: &Entry,
     receipt: &Receipt,
+    (from, bytes): &(u64, Vec<u8>),
 ) {
-    /// Most of a running job's output that is looked at for a digest, in bytes.
-    const LOOK: u64 = 8 << 20;
-    let total = entry.job.output_len();
-    let from = total.saturating_sub(LOOK);
-    let mut bytes = Vec::new();
-    let mut buffer = vec![0; 64 << 10];
-    let mut at = from;
-    while let Ok(read) = entry.job.read_at(at, &mut buffer) {
-        if read == 0 || at >= total {
-            break;
-        }
-        bytes.extend_from_slice(buffer.get(..read).unwrap_or_default());
-        at += read as u64;
-    }
-    let (text, _) = quietcontext_store::clean(&bytes);
-    if from == 0 && draft.exact(&text) {
+    let (text, _) = quietcontext_store::clean(bytes);
+    if *from == 0 && draft.exact(&text) {
         return;
     }
     let mut gathered = Gathered::new(draft.room(), context.shared.salience());
@@ -271,7 +294,7 @@ fn push_output(
     }
     let store = &context.root.store;
     let chunk = |line| {
-        if from > 0 { None } else { store.chunk_of_line(receipt.document, line).ok().flatten() }
+        if *from > 0 { None } else { store.chunk_of_line(receipt.document, line).ok().flatten() }
     };
     let digest = gathered.render(draft.room(), chunk);
     let room = draft.room();

@@ -16,6 +16,8 @@ mod harness;
 #[cfg(test)]
 mod network;
 #[cfg(test)]
+mod outputs;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod revisions;

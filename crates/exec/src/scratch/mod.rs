@@ -19,6 +19,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{FlockOperation, flock};
@@ -44,6 +45,8 @@ const TEMPORARY: &str = "tmp";
 #[derive(Debug)]
 pub(crate) struct Scratch {
     candidates: Vec<PathBuf>,
+    /// How many of them are passed over, because their disk is full.
+    passed: AtomicUsize,
     home: Mutex<Option<Arc<Home>>>,
 }
 
@@ -127,7 +130,7 @@ impl Drop for RunDirectory {
 impl Scratch {
     /// Touches nothing.
     pub(crate) fn new(candidates: Vec<PathBuf>) -> Self {
-        Self { candidates, home: Mutex::new(None) }
+        Self { candidates, passed: AtomicUsize::new(0), home: Mutex::new(None) }
     }
 
     /// An empty directory (0700) for one run, in the first candidate that can be used.
@@ -142,11 +145,26 @@ impl Scratch {
         RunDirectory::take(self.home().map_err(failed)?).map_err(failed)
     }
 
+    /// Passes the first candidate over from now on; `false` where there is no other.
+    pub(crate) fn move_on(&self) -> bool {
+        let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+        let another = self.passed.load(Ordering::Relaxed) + 1 < self.candidates.len();
+        if another {
+            self.passed.fetch_add(1, Ordering::Relaxed);
+            *home = None;
+        }
+        another
+    }
+
+    fn usable(&self) -> impl Iterator<Item = &PathBuf> {
+        self.candidates.iter().skip(self.passed.load(Ordering::Relaxed))
+    }
+
     /// An open file without a name: it is gone with its last descriptor, however that happens.
     pub(crate) fn spool_file(&self) -> io::Result<File> {
         let mut last =
             io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
-        for candidate in &self.candidates {
+        for candidate in self.usable() {
             match make_private(candidate).and_then(|()| unnamed_file(candidate)) {
                 Ok(file) => return Ok(file),
                 Err(error) => last = error,
@@ -171,7 +189,7 @@ impl Scratch {
         }
         let mut last =
             io::Error::new(io::ErrorKind::NotFound, "no scratch directory is configured");
-        for candidate in &self.candidates {
+        for candidate in self.usable() {
             match make_private(candidate).and_then(|()| make_home(candidate)) {
                 Ok(made) => {
                     let made = Arc::new(made);

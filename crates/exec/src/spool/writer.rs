@@ -28,11 +28,22 @@ struct State {
     kept: Kept,
     /// Why nothing is kept any more.
     lost: Option<io::Error>,
+    /// Bytes that were kept and are held by somebody else now.
+    released: u64,
 }
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State").field("len", &self.kept.len()).field("lost", &self.lost).finish()
+        f.debug_struct("State")
+            .field("len", &self.len())
+            .field("lost", &self.lost)
+            .finish_non_exhaustive()
+    }
+}
+
+impl State {
+    fn len(&self) -> u64 {
+        self.released + self.kept.len()
     }
 }
 
@@ -47,7 +58,7 @@ impl Kept {
 
 impl SpoolWriter {
     pub(crate) fn new(scratch: Arc<Scratch>) -> Self {
-        let state = State { kept: Kept::Memory(Vec::new()), lost: None };
+        let state = State { kept: Kept::Memory(Vec::new()), lost: None, released: 0 };
         Self { state: Arc::new(Mutex::new(state)), scratch }
     }
 
@@ -66,7 +77,15 @@ impl SpoolWriter {
 
     /// Bytes kept so far.
     pub(crate) fn len(&self) -> u64 {
-        self.lock().kept.len()
+        self.lock().len()
+    }
+
+    /// Lets go of the bytes, whose number is still told; the disk has their space back once nobody
+    /// reads them any more. Nothing may be appended afterwards.
+    pub(crate) fn release(&self) {
+        let mut state = self.lock();
+        state.released = state.len();
+        state.kept = Kept::Memory(Vec::new());
     }
 
     /// From which byte on output is missing, and why; `None` when all of it is there.
@@ -188,6 +207,23 @@ mod tests {
             prop_assert_eq!(read_all(&spool), whole);
             prop_assert_eq!(writer.lost(), None);
         }
+    }
+
+    #[test]
+    fn what_is_released_is_counted_and_gone_from_the_disk() {
+        let (_directory, scratch) = scratch();
+        let writer = SpoolWriter::new(scratch);
+        writer.append(&vec![7; MEMORY_LIMIT_BYTES + 1]);
+        let open = || {
+            let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+            let targets = descriptors.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+            targets.filter(|path| path.to_string_lossy().ends_with(" (deleted)")).count()
+        };
+        let before = open();
+        writer.release();
+        assert_eq!(writer.len(), MEMORY_LIMIT_BYTES as u64 + 1);
+        assert_eq!(writer.read_at(0, &mut [0]).unwrap(), 0);
+        assert_eq!(open(), before - 1);
     }
 
     #[test]

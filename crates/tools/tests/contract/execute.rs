@@ -337,3 +337,29 @@ fn a_run_of_more_than_a_second_says_how_long_it_took() {
         w.ok("execute", json!({"language": "shell", "code": "sleep 9", "timeout_ms": 1_100}));
     assert!(text.ends_with("[no output]\n[timed out after 1100 ms]"), "said once: {text}");
 }
+
+/// Files without a name that this process holds open, in bytes.
+fn spooled_bytes() -> u64 {
+    let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let gone = descriptors.filter(|entry| {
+        std::fs::read_link(entry.path())
+            .is_ok_and(|path| path.to_string_lossy().ends_with(" (deleted)"))
+    });
+    gone.filter_map(|entry| std::fs::metadata(entry.path()).ok()).map(|meta| meta.len()).sum()
+}
+
+#[test]
+fn an_ended_job_leaves_no_spool_behind_and_is_still_answered() {
+    let w = Workspace::new();
+    let before = spooled_bytes();
+    let code = "seq 1 300000; echo 'EOFError: EOF when reading a line' >&2; exit 3";
+    let text = w.run(
+        "execute",
+        json!({"language": "shell", "background": true, "timeout_ms": 20_000, "code": code}),
+    );
+    assert!(text.contains(" · exit 3]") && text.contains("299999\n300000\n"), "{text}");
+    assert!(text.contains("put the input into the program]"), "{text}");
+    eventually("its space on the disk back", || spooled_bytes() <= before);
+    let again = w.run("execute", json!({"stop": "execute:1"}));
+    assert_eq!(again, text);
+}
