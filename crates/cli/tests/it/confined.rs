@@ -141,3 +141,94 @@ fn ports_of_a_background_job_are_reachable_and_those_of_the_host_are_not() {
     let answer = run(&world, &["--sandbox", "off"], &reach);
     assert!(answer.contains("reached"), "the control: {answer}");
 }
+
+/// Prints a line per attempt: its name, and the error that met it or `done`.
+const SIDEWAYS: &str = r"
+import ctypes, os, socket, subprocess
+libc = ctypes.CDLL(None, use_errno=True)
+def call(result):
+    if result < 0: raise OSError(ctypes.get_errno(), '')
+def fork_two_hundred():
+    for _ in range(200):
+        if os.fork() == 0: os._exit(0)
+        os.wait()
+    raise OSError(0, '')
+def run(text): subprocess.run(text, shell=True, check=True, stderr=subprocess.DEVNULL)
+attempts = {
+  'kill server': lambda: os.kill(SERVER, 9),
+  'trace server': lambda: call(libc.ptrace(16, SERVER, 0, 0)),
+  'environment of server': lambda: open('/proc/%d/environ' % SERVER).read(),
+  'input of server': lambda: open('/proc/%d/fd/0' % SERVER, 'wb').write(b'x'),
+  'store': lambda: open(STORE, 'r+b').write(b'x'),
+  'port': lambda: socket.create_connection(('127.0.0.1', PORT), 5),
+  'metadata': lambda: socket.create_connection(('169.254.169.254', 80), 5),
+  'mount': lambda: call(libc.mount(b'none', b'/mnt', b'tmpfs', 0, None)),
+  'chroot': lambda: os.chroot('/'),
+  'unshare': lambda: call(libc.unshare(0x10000000)),
+  'memory': lambda: bytearray(64 << 30),
+  'file': lambda: os.truncate(os.open('big', os.O_CREAT | os.O_RDWR), 5 << 30),
+  'crontab': lambda: open('/var/spool/cron/crontabs/root', 'a').write('x'),
+  'hook': lambda: open('.git/hooks/pre-commit', 'a').write('x'),
+  'new hook': lambda: open('.git/hooks/post-commit', 'w').write('x'),
+  'hooks moved': lambda: os.rename('.git', 'moved'),
+}
+for name, attempt in attempts.items():
+    try: attempt(); print(name, 'done')
+    except (OSError, MemoryError) as e: print(name, type(e).__name__)
+fork = os.fork()
+if fork == 0:
+    try: fork_two_hundred()
+    except OSError: os._exit(0)
+os.waitpid(fork, 0)
+os.kill(os.getppid(), 9)
+print('still here')
+";
+
+#[test]
+fn a_program_cannot_break_out_sideways() {
+    let world = World::outside_of_tmp();
+    fs::create_dir_all(world.work().join(".git/hooks")).unwrap();
+    fs::write(world.work().join(".git/hooks/pre-commit"), "#!/bin/sh\n").unwrap();
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let mut server = world.serve();
+    server.initialize();
+    server.shell("seq 1 5000");
+    let data = world.path("home/.local/share/quietcontext");
+    let store = fs::read_dir(&data).unwrap().flatten().map(|entry| entry.path());
+    let store = store.into_iter().find(|path| path.extension().is_some_and(|e| e == "db")).unwrap();
+    let before = fs::metadata(&store).unwrap().len();
+    let code = format!(
+        "SERVER, PORT, STORE = {}, {}, {:?}\n{SIDEWAYS}",
+        server.child.id(),
+        listener.local_addr().unwrap().port(),
+        store,
+    );
+    let answer = server.call("execute", json!({ "language": "python", "code": code })).text;
+    let (mut attempts, mut done) = (0, Vec::new());
+    for line in answer.lines().take_while(|line| *line != "still here") {
+        attempts += 1;
+        done.extend(line.strip_suffix(" done").map(str::to_owned));
+    }
+    assert_eq!((attempts, done), (16, Vec::new()), "{answer}");
+    assert!(answer.contains("\nstill here\n"), "{answer}");
+    server.ping(std::time::Duration::from_secs(20));
+    assert!(listener.accept().is_err(), "somebody came");
+    assert!(fs::metadata(&store).unwrap().len() >= before);
+    assert!(!world.work().join(".git/hooks/post-commit").exists());
+    // The control: without a box most of it is possible.
+    let mild = code
+        .replace("'kill server': lambda: os.kill(SERVER, 9),", "")
+        .replace("os.kill(os.getppid(), 9)", "");
+    let mut server = Server::start(world.command(&["--sandbox", "off"]));
+    server.initialize();
+    let only: String = ["port", "hook", "new hook", "hooks moved"].join(",");
+    let mild = mild.replace(
+        "for name, attempt in attempts.items():\n",
+        &format!("for name, attempt in attempts.items():\n    if name not in '{only}'.split(','): continue\n"),
+    );
+    let answer = server.call("execute", json!({ "language": "python", "code": mild })).text;
+    for name in ["port", "hook", "new hook", "hooks moved"] {
+        assert!(answer.contains(&format!("{name} done")), "the control: {name}: {answer}");
+    }
+}
