@@ -17,6 +17,7 @@ use crate::error::ExecError;
 use crate::executor::Held;
 use crate::sandbox::{self, Assessment, Limits, Mode, Network, NetworkNamespace, Profile, Rung};
 use crate::scratch::Scratch;
+use crate::standby::Standing;
 
 /// How the programs of an executor are held.
 #[derive(Debug, Clone)]
@@ -87,6 +88,8 @@ pub(crate) struct Boxes {
     config: BoxConfig,
     /// Made before the first box, and then kept: what this machine can hold.
     assessment: Mutex<Option<Arc<Assessment>>>,
+    /// The supervisor that waits for the next program.
+    standing: Arc<Standing>,
     /// Networks of running background programs, by workspace.
     networks: Mutex<HashMap<PathBuf, Weak<NetworkNamespace>>>,
 }
@@ -145,7 +148,12 @@ impl Boxes {
         let shown: Vec<_> =
             programs.filter(|entry| entry.is_dir() && sandbox::hides(entry, &homes)).collect();
         config.readable.extend(shown);
-        Self { config, assessment: Mutex::default(), networks: Mutex::default() }
+        Self {
+            config,
+            assessment: Mutex::default(),
+            standing: Arc::default(),
+            networks: Mutex::default(),
+        }
     }
 
     /// What this machine can hold, tried once; `scratch` is where the canary gets a workspace.
@@ -231,6 +239,10 @@ impl Boxes {
 
     pub(crate) fn held(&self) -> Held<'_> {
         Held { mode: self.config.mode, limits: &self.config.limits }
+    }
+
+    pub(crate) fn standing(&self) -> &Arc<Standing> {
+        &self.standing
     }
 
     pub(crate) fn binary(&self) -> &Path {

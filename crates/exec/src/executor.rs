@@ -143,6 +143,9 @@ impl Executor {
     /// A process that ends right after this call, or without it, takes its programs along as well.
     pub fn shutdown(&self) {
         self.shared.shutdown.cancel();
+        if let Some(boxes) = &self.shared.boxes {
+            boxes.standing().dismiss();
+        }
     }
 }
 

@@ -43,6 +43,7 @@ pub mod sandbox;
 mod scratch;
 mod signal;
 mod spool;
+mod standby;
 mod watch;
 
 pub use cancel::Cancel;

@@ -4,19 +4,22 @@ use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Child;
 use std::sync::Arc;
 
 use super::report::Report;
 use super::{Launch, Received, Supervisor};
 use crate::confinement::{Boxes, Outbound, Outlet};
-use crate::sandbox::{self, Event, Link, NetworkNamespace, Rung};
+use crate::sandbox::{self, Event, Link, NetworkNamespace, Rung, Standby};
+use crate::standby::Keeper;
 
 /// A supervisor at the other end of a box's socket.
 #[derive(Debug)]
 pub(crate) struct Boxed {
     link: Link,
     child: Child,
+    /// Goes with the collected status.
+    keeper: Option<Keeper>,
     reaped: bool,
     outbound: Option<Arc<dyn Outbound>>,
     outlet: Option<Box<dyn Outlet>>,
@@ -44,14 +47,22 @@ impl Launch<'_> {
             join: joined.as_deref(),
             share_network: place.shares_ports && joined.is_none(),
         };
-        let (mut command, link) =
-            sandbox::command(&profile, &self.program, &self.arguments, launch)?;
-        let stream = |end: BorrowedFd<'_>| end.try_clone_to_owned().map(Stdio::from);
-        command.stdout(stream(self.stdout)?).stderr(stream(self.stderr)?);
-        let child = command.spawn()?;
+        let order = |standby: Standby| {
+            let streams = [self.stdout, self.stderr];
+            standby.order(&profile, &self.program, &self.arguments, &launch, streams)
+        };
+        // One that stands by may have ended; a new one then gets the order.
+        let ready = boxes.standing().take().and_then(|ready| {
+            order(ready.standby).ok().map(|started| (started, Some(ready.keeper)))
+        });
+        let ((child, link), keeper) = match ready {
+            Some(ready) => ready,
+            None => (order(Standby::start(boxes.binary())?)?, None),
+        };
         Ok(Box::new(Boxed {
             link,
             child,
+            keeper,
             reaped: false,
             outbound: place.outbound.cloned(),
             outlet: None,
@@ -101,7 +112,11 @@ impl Supervisor for Boxed {
         if std::mem::replace(&mut self.reaped, true) {
             return None;
         }
-        self.child.wait().ok().map(ExitStatusExt::into_raw)
+        let status = self.child.wait().ok().map(ExitStatusExt::into_raw);
+        self.keeper = None;
+        // The next program of a row finds a supervisor that stands by.
+        self.boxes.standing().prepare(self.boxes.binary());
+        status
     }
 
     fn blocked(&self) -> Option<String> {

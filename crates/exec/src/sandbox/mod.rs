@@ -39,7 +39,7 @@ mod table;
 pub use canary::{Escape, canary};
 pub use child::child_main;
 pub use ladder::{Assessment, Rung, assess};
-pub use parent::{Launch, Link, NetworkNamespace, command};
+pub use parent::{Launch, Link, NetworkNamespace, Standby, command};
 pub use probe::{Layer, LayerState, probe};
 pub use profile::{Limits, Mode, Network, Profile, ProfileError};
 pub use report::{Ended, Event, Failure, Started, Step};

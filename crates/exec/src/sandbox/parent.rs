@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::net::{
@@ -112,8 +112,17 @@ pub fn command(
     arguments: &[OsString],
     launch: Launch<'_>,
 ) -> io::Result<(Command, Link)> {
+    launch_with(&specification(profile, program, arguments, &launch)?, launch)
+}
+
+fn specification(
+    profile: &Profile,
+    program: &Path,
+    arguments: &[OsString],
+    launch: &Launch<'_>,
+) -> io::Result<Specification> {
     profile.validate().map_err(io::Error::other)?;
-    let specification = Specification {
+    Ok(Specification {
         action: Action::Run,
         rung: launch.rung,
         server: std::process::id(),
@@ -124,8 +133,77 @@ pub fn command(
         arguments: arguments.to_vec(),
         outside: Vec::new(),
         port: 0,
-    };
-    launch_with(&specification, launch)
+    })
+}
+
+/// A supervisor that was started and waits for its order. Dropping it ends it, and leaves its
+/// status uncollected: see [`Self::dismiss`].
+#[derive(Debug)]
+pub struct Standby {
+    child: Child,
+    link: Link,
+}
+
+impl Standby {
+    /// Starts one. The thread must live until the first [`Event`] of its order.
+    pub fn start(binary: &Path) -> io::Result<Self> {
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+        let mut command = bare(binary, theirs);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        Ok(Self { child, link: Link { socket: ours } })
+    }
+
+    /// Its process id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Lets it run a program, as [`command`] does, with these as standard output and error.
+    pub fn order(
+        self,
+        profile: &Profile,
+        program: &Path,
+        arguments: &[OsString],
+        launch: &Launch<'_>,
+        streams: [BorrowedFd<'_>; 2],
+    ) -> io::Result<(Child, Link)> {
+        let memory = sealed(&specification(profile, program, arguments, launch)?.to_bytes())?;
+        let [stdout, stderr] = streams;
+        let mut descriptors = vec![memory.as_fd(), launch.stdin.as_fd(), stdout, stderr];
+        descriptors.extend(launch.join.iter().flat_map(|net| [net.user.as_fd(), net.net.as_fd()]));
+        let sent = send(self.link.as_fd(), WITH_STREAMS, &descriptors);
+        drop(descriptors);
+        match sent {
+            Ok(()) => Ok((self.child, self.link)),
+            Err(error) => {
+                self.dismiss()?;
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Sends it home and waits until it is gone.
+    pub fn dismiss(self) -> io::Result<()> {
+        let Self { mut child, link } = self;
+        drop(link);
+        child.wait().map(drop)
+    }
+}
+
+/// The words that go with the descriptors: whether the program's output streams are among them, or
+/// are those of the supervisor.
+pub(super) const WITH_STREAMS: &[u8] = b"streams";
+const WITHOUT_STREAMS: &[u8] = b"specification";
+
+/// The binary in its hidden role, with its end of the socket as standard input. Descriptors cross in
+/// the socket, never by inheritance: no other child of the server can get hold of them, and the
+/// spawn needs no code between fork and exec.
+fn bare(binary: &Path, socket: OwnedFd) -> Command {
+    let mut command = Command::new(binary);
+    command.arg0("quietcontext").arg(HIDDEN_ARGUMENT).env_clear().stdin(Stdio::from(socket));
+    command
 }
 
 /// The same for a specification that is already made.
@@ -140,12 +218,8 @@ pub(super) fn launch_with(
     if let Some(network) = launch.join {
         descriptors.extend([network.user.as_fd(), network.net.as_fd()]);
     }
-    send(ours.as_fd(), b"specification", &descriptors)?;
-    let mut command = Command::new(launch.binary);
-    // Descriptors cross in the socket, never by inheritance: no other child of the server can get
-    // hold of them, and the spawn needs no code between fork and exec.
-    command.arg0("quietcontext").arg(HIDDEN_ARGUMENT).env_clear().stdin(Stdio::from(theirs));
-    Ok((command, Link { socket: ours }))
+    send(ours.as_fd(), WITHOUT_STREAMS, &descriptors)?;
+    Ok((bare(launch.binary, theirs), Link { socket: ours }))
 }
 
 impl AsFd for Link {
@@ -233,7 +307,7 @@ pub(super) fn send(
     bytes: &[u8],
     descriptors: &[BorrowedFd<'_>],
 ) -> rustix::io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(6))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(rustix::io::Errno::MSGSIZE);
@@ -250,7 +324,7 @@ pub(super) fn receive(
     bytes: &mut [u8],
     flags: RecvFlags,
 ) -> rustix::io::Result<(usize, Vec<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(4))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(6))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = flags | RecvFlags::CMSG_CLOEXEC;
     let received = rustix::io::retry_on_intr(|| {

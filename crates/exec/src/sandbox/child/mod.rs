@@ -37,7 +37,7 @@ pub(super) use canary::{CONTROL, PROCESS_SEEN, RAN, TRACE, WORKSPACE_WRITTEN};
 
 use super::Rung;
 use super::codec::Wire as _;
-use super::parent::{Action, Specification, receive, send};
+use super::parent::{Action, Specification, WITH_STREAMS, receive, send};
 use super::report::{Ended, Failure, InStep as _, Message, Step};
 use namespaces::Gate;
 
@@ -100,13 +100,22 @@ fn read_order() -> Result<Order, Option<(Channel, Failure)>> {
     let channel = Channel(socket);
     let parts = (|| {
         let mut greeting = [0; 32];
-        let (_, received) = receive(channel.0.as_fd(), &mut greeting, RecvFlags::empty())
+        let (length, received) = receive(channel.0.as_fd(), &mut greeting, RecvFlags::empty())
             .step(Step::Specification, "socket")?;
+        let with_streams = greeting.get(..length) == Some(WITH_STREAMS);
         let mut received = received.into_iter();
         let (memory, stdin) = received
             .next()
             .zip(received.next())
             .ok_or_else(|| Failure::plain(Step::Specification, "descriptors"))?;
+        if with_streams {
+            let (stdout, stderr) = received
+                .next()
+                .zip(received.next())
+                .ok_or_else(|| Failure::plain(Step::Specification, "streams"))?;
+            rustix::stdio::dup2_stdout(&stdout).step(Step::Specification, "standard output")?;
+            rustix::stdio::dup2_stderr(&stderr).step(Step::Specification, "standard error")?;
+        }
         let bytes = descriptors::read_all(&memory).step(Step::Specification, "memory file")?;
         let specification = Specification::from_bytes(&bytes)
             .ok_or_else(|| Failure::plain(Step::Specification, "malformed"))?;
