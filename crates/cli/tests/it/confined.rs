@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Server, World, shell};
+use crate::harness::{PATIENCE, Server, World, shell, wait_until};
 
 /// The answer of one shell program under the given flags.
 fn run(world: &World, flags: &[&str], code: &str) -> String {
@@ -231,4 +231,40 @@ fn a_program_cannot_break_out_sideways() {
     for name in ["port", "hook", "new hook", "hooks moved"] {
         assert!(answer.contains(&format!("{name} done")), "the control: {name}: {answer}");
     }
+}
+
+/// Direct children of a process; those that ended and were not collected as well.
+fn children(process: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let lists = tasks.flatten().map(|task| fs::read_to_string(task.path().join("children")));
+    let lists = lists.map(Result::unwrap_or_default).collect::<String>();
+    lists.split_whitespace().map(|number| number.parse().unwrap()).collect()
+}
+
+#[test]
+fn one_supervisor_stands_by_and_may_die() {
+    let world = World::new();
+    let mut server = world.serve();
+    server.initialize();
+    let process = server.child.id();
+    assert!(children(process).is_empty(), "nothing waits before the first run");
+    for round in 0..3 {
+        assert_eq!(server.shell("echo ok").text, "ok\n", "{round}");
+        assert!(wait_until(PATIENCE, || children(process).len() == 1).is_some(), "one stands by");
+        let waiting = i32::try_from(children(process)[0]).unwrap();
+        let waiting = rustix::process::Pid::from_raw(waiting).unwrap();
+        if round == 1 {
+            rustix::process::kill_process(waiting, rustix::process::Signal::KILL).unwrap();
+        }
+    }
+    // What a row of programs leaves is one process, and no thread that waits in vain.
+    let answers: Vec<_> = (0..8).map(|n| server.shell(&format!("echo {n}")).text).collect();
+    assert!(answers.iter().enumerate().all(|(n, text)| *text == format!("{n}\n")), "{answers:?}");
+    assert!(wait_until(PATIENCE, || children(process).len() == 1).is_some(), "one stands by");
+    let waiting = children(process)[0];
+    drop(server);
+    assert!(
+        wait_until(PATIENCE, || !fs::exists(format!("/proc/{waiting}")).unwrap()).is_some(),
+        "it ends with the server"
+    );
 }
