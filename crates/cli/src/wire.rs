@@ -51,6 +51,7 @@ pub(crate) fn wire(flags: &Flags) -> Result<Wired, Problem> {
     log::start(settings.log);
     let home = surroundings.home.as_deref();
     let root = place::root(settings.root.as_deref(), home).map_err(Problem::usage)?;
+    config::check_place(&surroundings, &root.path).map_err(Problem::usage)?;
     let data_dir = settings
         .data_dir
         .clone()

@@ -10,7 +10,7 @@ mod value;
 
 use std::{
     ffi::{OsStr, OsString},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, anyhow, bail};
@@ -125,6 +125,20 @@ pub(crate) fn load(flags: &Flags, surroundings: &Surroundings) -> Result<Loaded>
         }
     }
     Ok(Loaded { settings, warnings })
+}
+
+/// Refuses a configuration file in the workspace: whoever writes there, a program of the agent or
+/// the repository itself, must not decide how it is confined.
+pub(crate) fn check_place(surroundings: &Surroundings, root: &Path) -> Result<()> {
+    match file(surroundings) {
+        Some((path, shown)) if crate::place::real(&path).starts_with(root) => {
+            bail!(
+                "the configuration {shown} lies in the workspace; move it out of {}",
+                root.display()
+            )
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The configuration file, if there is one to read, and how it is called in messages.

@@ -37,14 +37,14 @@ fn the_home_and_the_stores_are_hidden() {
     fs::create_dir(world.path("home/.ssh")).unwrap();
     fs::write(world.path("home/.ssh/id"), "SECRET").unwrap();
     fs::write(world.path("home/.gitconfig"), "[user]\n\tname = Ada\n").unwrap();
-    let text = "cat ~/.ssh/id; git config user.name; find / -name '*.db' -path '*quietcontext*' 2>/dev/null";
+    let text = "cat ~/.ssh/id; git config user.name; find ~ -name '*.db'";
     // A first call makes the store.
     run(&world, &[], "seq 1 5000");
     let answer = run(&world, &[], text);
     assert!(!answer.contains("SECRET") && answer.contains("Ada"), "{answer}");
-    assert!(!answer.contains("quietcontext"), "{answer}");
-    let answer = run(&world, &["--sandbox", "off"], "cat ~/.ssh/id");
-    assert!(answer.contains("SECRET"), "the control: {answer}");
+    assert!(!answer.contains(".db"), "{answer}");
+    let answer = run(&world, &["--sandbox", "off"], text);
+    assert!(answer.contains("SECRET") && answer.contains(".db\n"), "the control: {answer}");
 }
 
 #[test]
@@ -118,6 +118,22 @@ fn a_variable_does_not_loosen_the_sandbox() {
     assert!(answer.contains("Read-only file system"), "{answer}");
     let warned = String::from_utf8(output.stderr).unwrap();
     assert!(warned.contains("QUIETCONTEXT_SANDBOX_MODE is not read"), "{warned}");
+}
+
+#[test]
+fn a_configuration_in_the_workspace_is_refused() {
+    let world = World::new();
+    let text = "sandbox.mode = \"off\"\n";
+    for (place, refused) in [("work/config.toml", true), ("home/config.toml", false)] {
+        fs::write(world.path(place), text).unwrap();
+        let mut command = world.command(&["call", "execute", &shell("echo ran").to_string()]);
+        command.env("QUIETCONTEXT_CONFIG", world.path(place));
+        let output = command.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(if refused { 2 } else { 0 }), "{said}");
+        assert_eq!(said.contains("lies in the workspace"), refused, "{said}");
+        assert_eq!(output.stdout.is_empty(), refused);
+    }
 }
 
 #[test]
