@@ -20,7 +20,9 @@ import time
 sys.dont_write_bytecode = True
 import mcp  # noqa: E402
 import report  # noqa: E402
-from machine import CACHE, MB, WORDS, Place, big_output, corpus, database_bytes, raw_fts, spawn  # noqa: E402
+import runs  # noqa: E402
+import session  # noqa: E402
+from machine import CACHE, MB, WORDS, Place, big_output, corpus, database_bytes, raw_fts, spawn, which  # noqa: E402
 from servers import ours, peer  # noqa: E402
 
 
@@ -36,7 +38,7 @@ def start(servers, quick):
     takes.update(
         {server.name: {"initialize": [], "tools/list": [], "first execute": [], "end": []} for server in servers}
     )
-    bash, true = shutil.which("bash"), shutil.which("true")
+    bash, true = which("bash"), which("true")
     for round_number in range(5 if quick else 25):
         takes["true (bare spawn)"]["spawn"].append(spawn([true]))
         takes["bash (bare spawn)"]["spawn"].append(spawn([bash, "-c", "true"]))
@@ -89,9 +91,9 @@ def status_mib(client, field):
 def execute(servers, quick):
     """`execute` of `true`, python and javascript beside the same interpreter started bare."""
     cases = {
-        "shell": ("true", [shutil.which("bash")], ".sh", 100),
-        "python": ("print(1)", [shutil.which("python3")], ".py", 20),
-        "javascript": ("console.log(1)", [shutil.which("node")], ".js", 20),
+        "shell": ("true", [which("bash")], ".sh", 100),
+        "python": ("print(1)", [which("python3")], ".py", 20),
+        "javascript": ("console.log(1)", [which("node")], ".js", 20),
     }
     result = {"bare": {}, **{server.name: {} for server in servers}}
     places = [Place() for _ in servers]
@@ -124,13 +126,13 @@ def output(servers, quick):
     """`execute` that prints 1, 10 and 100 MB: time to the answer, memory, and what can be found afterwards."""
     result = {}
     for server in servers:
-        for megabytes in (1, 10) if quick or server.name != "quietcontext" else (1, 10, 100):
+        for megabytes in (1, 10) if quick or server.name != "quietcontext" else (1, 10, 100, 500):
             result["%s, %d MB" % (server.name, megabytes)] = {
                 **left_alone(server, big_output(megabytes)),
                 **asked_at_once(server, big_output(megabytes)),
             }
     size = 1 if quick else 100
-    result["cat into a pipe, %d MB" % size] = {"answer s": spawn([shutil.which("cat"), str(big_output(size))])}
+    result["cat into a pipe, %d MB" % size] = {"answer s": spawn([which("cat"), str(big_output(size))])}
     return result
 
 
@@ -280,11 +282,13 @@ def search(servers, quick):
 
 
 SUITES = {"start": start, "idle": idle, "execute": execute, "output": output, "index": index, "search": search}
+# These call what only this server has; beside it stands the same server without confinement.
+OWN = {**runs.SUITES, "session": session.session}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default=",".join(SUITES), help="suites, separated by commas: %(default)s")
+    parser.add_argument("--only", default=",".join([*SUITES, *OWN]), help="suites, separated by commas: %(default)s")
     parser.add_argument(
         "--quick", action="store_true", help="few rounds and small inputs: shows that it works, no more"
     )
@@ -293,7 +297,7 @@ def main():
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
     command = [word for word in options.server if word != "--"]
-    command[0] = shutil.which(command[0]) or os.path.abspath(command[0])
+    command[0] = os.path.abspath(shutil.which(command[0]) or command[0])
     servers = [ours(command)] + ([] if options.no_peer else [peer()])
     results = {
         "machine": {
@@ -306,12 +310,15 @@ def main():
     for name in options.only.split(","):
         load = os.getloadavg()[0]
         began = time.perf_counter()
-        results[name] = SUITES[name](servers, options.quick)
+        if name in OWN:
+            results[name] = OWN[name]([servers[0], ours([*command, "--sandbox", "off"], "unconfined")], options.quick)
+        else:
+            results[name] = SUITES[name](servers, options.quick)
         results["machine"].setdefault("load", {})[name] = [round(load, 1), round(os.getloadavg()[0], 1)]
         print(
             "%s\n\nLoad %.1f before, %.1f after; %.0f s.\n"
             % (
-                report.table(name, SUITES[name].__doc__, results[name]),
+                report.table(name, {**SUITES, **OWN}[name].__doc__, results[name]),
                 load,
                 os.getloadavg()[0],
                 time.perf_counter() - began,

@@ -92,9 +92,19 @@ def big_output(megabytes):
 WORDS = ("firstwombat", "middlequokka", "lastnumbat")
 
 
+# Without launchers that choose a version at each start: they would be measured, not the interpreter.
+PATH = os.pathsep.join(entry for entry in os.environ["PATH"].split(os.pathsep) if not entry.endswith("/shims"))
+
+
+def which(name):
+    """The program that this name means to the servers."""
+    return shutil.which(name, path=PATH)
+
+
 def environment(place):
     """What every process of the benchmark gets; the caller's own variables slow some interpreters down."""
-    return {"PATH": os.environ["PATH"], "HOME": str(place / "home"), "LANG": "C.UTF-8", "TMPDIR": str(place)}
+    rustup = os.environ.get("RUSTUP_HOME", os.path.expanduser("~/.rustup"))
+    return {"PATH": PATH, "RUSTUP_HOME": rustup, "HOME": str(place / "home"), "LANG": "C.UTF-8", "TMPDIR": str(place)}
 
 
 def spawn(arguments):

@@ -26,9 +26,9 @@ class Server:
         return client.call(tool, arguments, timeout)
 
 
-def ours(command):
+def ours(command, name="quietcontext"):
     return Server(
-        "quietcontext",
+        name,
         command,
         {},
         {

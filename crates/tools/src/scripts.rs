@@ -70,7 +70,7 @@ impl Scripts {
         Some(format!("s:{}", print.hex(digits)))
     }
 
-    /// The program behind `reference`, which may stand in brackets.
+    /// The program behind `reference`, which may stand in brackets or without its `s:`.
     ///
     /// # Errors
     /// One line that says how to mend it: not such a reference, ambiguous, or not remembered.
@@ -79,7 +79,8 @@ impl Scripts {
             "script_ref must be s: and 16 hex digits, as given in an answer's last line";
         let bare = reference.trim().trim_start_matches('[').trim_end_matches(']').trim();
         let bare = bare.to_ascii_lowercase();
-        let digits = bare.strip_prefix("s:").ok_or_else(|| FORM.to_owned())?;
+        // The digits alone can mean nothing else.
+        let digits = bare.strip_prefix("s:").unwrap_or(&bare);
         let hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
         if !hex || !matches!(digits.len(), SHORT | FULL) {
             return Err(FORM.to_owned());
@@ -175,10 +176,12 @@ mod tests {
     #[test]
     fn what_is_no_reference_is_told_from_what_is_unknown() {
         let scripts = Scripts::default();
-        for bad in ["", "s:nonsense", "r:123", "0123456789abcdef", "s:0123"] {
+        for bad in ["", "s:nonsense", "r:123", "0123", "s:0123"] {
             assert!(scripts.find(bad).unwrap_err().contains("must be s:"), "{bad}");
         }
-        assert!(scripts.find("s:0123456789abcdef").unwrap_err().contains("unknown"));
+        for unknown in ["s:0123456789abcdef", "0123456789ABCDEF"] {
+            assert!(scripts.find(unknown).unwrap_err().contains("unknown"), "{unknown}");
+        }
     }
 
     #[test]

@@ -22,7 +22,8 @@ fn long_programs_are_reused_in_execute_and_exec_file() {
     let text = w.run("exec-file", json!({"path": "a.txt", "language": "python", "code": code}));
     assert!(text.starts_with("lines 2\n"), "{text}");
     let reference = script_ref(&text);
-    for spelled in [reference.clone(), format!("[{reference}]")] {
+    let bare = reference.trim_start_matches("s:").to_uppercase();
+    for spelled in [reference.clone(), format!("[{reference}]"), bare] {
         let text = w.run("exec-file", json!({"path": "b.txt", "script_ref": spelled}));
         assert_eq!(text, "lines 1\n", "and no reference again");
     }
