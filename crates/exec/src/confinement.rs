@@ -163,6 +163,7 @@ impl Boxes {
             return Ok(Arc::clone(assessment));
         }
         let directory = scratch.run_directory()?;
+        self.standing.prepare(&self.config.binary);
         let made = sandbox::assess(&self.config.binary, directory.path()).map_err(|source| {
             ExecError::Spawn { program: "the sandbox".into(), step: "try it", source }
         })?;

@@ -45,14 +45,20 @@ pub(super) const LANDLOCK_SCOPES: u32 = 6;
 /// existing directory of the caller's, outside of the home's top, in which a workspace for the
 /// canary may be made.
 pub fn assess(binary: &Path, scratch: &Path) -> io::Result<Assessment> {
-    let layers = probe(binary)?;
-    let mut assessment = judge(layers);
-    if let Some(rung) = assessment.rung {
-        let escapes = canary(binary, rung, scratch)?;
-        if !escapes.is_empty() {
-            assessment.rung = None;
-            assessment.announcement = Some(refusal(&escaped(&escapes)));
-        }
+    // The canary tries the best rung while the layers are being tried: the first program waits.
+    let (layers, best) = std::thread::scope(|scope| {
+        let best = scope.spawn(|| canary(binary, Rung::Namespaces, scratch));
+        (probe(binary), best.join())
+    });
+    let mut assessment = judge(layers?);
+    let escapes = match assessment.rung {
+        Some(Rung::Namespaces) => best.map_err(|_| io::Error::other("the canary panicked"))??,
+        Some(Rung::Landlock) => canary(binary, Rung::Landlock, scratch)?,
+        None => Vec::new(),
+    };
+    if !escapes.is_empty() {
+        assessment.rung = None;
+        assessment.announcement = Some(refusal(&escaped(&escapes)));
     }
     Ok(assessment)
 }
