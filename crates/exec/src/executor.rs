@@ -138,6 +138,10 @@ impl Executor {
         self.shared.scratch.spool_file()
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// Stops every run and job at once and refuses new ones. Does not wait; idempotent.
     ///
     /// A process that ends right after this call, or without it, takes its programs along as well.
@@ -150,6 +154,11 @@ impl Executor {
 }
 
 impl Shared {
+    /// The boxes; `None` where programs are not confined.
+    pub(crate) fn boxes(&self) -> Option<&Boxes> {
+        self.boxes.as_deref()
+    }
+
     /// Starts a command line, in a box where the user did not choose otherwise. Either way the run
     /// gets a supervisor and follows it in the same manner.
     pub(crate) fn start(&self, launch: &Launch<'_>) -> Result<Box<dyn Supervisor>, ExecError> {

@@ -98,12 +98,10 @@ pub enum FetchError {
         source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// Content that is not text.
-    #[error("not text: {content_type}, nothing indexed{}", Remedy(hint.as_deref()))]
+    #[error("not text: {content_type}, nothing indexed")]
     Unsupported {
         /// The type as sent or as recognised.
         content_type: String,
-        /// What to do instead, if there is something.
-        hint: Option<String>,
     },
     /// The HTTP client could not be built.
     #[error("the HTTP client could not be set up")]

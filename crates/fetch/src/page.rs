@@ -60,6 +60,8 @@ pub struct Page {
     pub title: Option<String>,
     /// The text to index: Markdown for HTML, the decoded body for everything else.
     pub text: String,
+    /// The body of a PDF, whose text is for somebody else to read; [`Self::text`] is empty then.
+    pub pdf: Option<Vec<u8>>,
     /// A file name that lets the store pick its chunker: `page.md`, `data.json`, `main.rs`.
     pub name_hint: String,
     /// The charset used to decode the body (`UTF-8`, `windows-1251`, …).
@@ -91,6 +93,8 @@ pub enum PageKind {
     Xml,
     /// Comma- or tab-separated values as they are.
     Csv,
+    /// A PDF, not converted here.
+    Pdf,
     /// Any other text as it is.
     Text,
 }
@@ -104,6 +108,7 @@ impl PageKind {
             Self::Json => "json",
             Self::Xml => "xml",
             Self::Csv => "csv",
+            Self::Pdf => "pdf",
             Self::Text => "text",
         }
     }

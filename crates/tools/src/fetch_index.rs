@@ -1,13 +1,14 @@
 //! `fetch-index`: pages into the store, one line each; no page text in the answer.
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use quietcontext_fetch::{
     FetchError, Outcome, Page, Request as FetchRequest, Validators, parse_url,
 };
-use quietcontext_store::{DocumentInfo, Label, NewDocument, Origin, StoreError};
+use quietcontext_store::{ContentKind, DocumentInfo, Label, NewDocument, Origin, StoreError};
 
 use crate::answer::Draft;
 use crate::args::fetch_index::{PageArgs, Request};
@@ -15,6 +16,7 @@ use crate::budget::{ByteBudget, clip_middle};
 use crate::call::Answer;
 use crate::error::ToolError;
 use crate::limits;
+use crate::pages::Pages;
 use crate::render::{self, counted, one_line};
 use crate::search::stored_list;
 use crate::toolbox::{Context, blocking};
@@ -206,8 +208,11 @@ fn ago(age: Duration) -> String {
 fn store(context: &Context, asked: &str, label: &str, page: &Page) -> Result<String, ToolError> {
     let mut document = NewDocument::new(Label::Fixed(label), Origin::Page);
     document.name = Some(&page.name_hint);
+    let pages = page.pdf.as_deref().map(|bytes| pages(context, bytes)).transpose()?;
+    let text = pages.as_ref().map_or(&page.text, |pages| &pages.text);
+    document.kind = pages.is_some().then_some(ContentKind::Pages);
     let receipt =
-        context.root.store.add(document, &mut page.text.as_bytes(), None).map_err(store_failed)?;
+        context.root.store.add(document, &mut text.as_bytes(), None).map_err(store_failed)?;
     context
         .root
         .store
@@ -230,7 +235,7 @@ fn store(context: &Context, asked: &str, label: &str, page: &Page) -> Result<Str
     } else {
         clip_middle(&one_line(&page.content_type), 60)
     });
-    if !page.charset.eq_ignore_ascii_case("utf-8") {
+    if page.pdf.is_none() && !page.charset.eq_ignore_ascii_case("utf-8") {
         let guessed = if page.charset_guessed { " (guessed)" } else { "" };
         parts.push(format!("{}{guessed}", one_line(&page.charset)));
     }
@@ -243,8 +248,19 @@ fn store(context: &Context, asked: &str, label: &str, page: &Page) -> Result<Str
     if label != asked {
         parts.push(format!("as {}", clip_middle(&render::source(label), 80)));
     }
-    parts.extend(page.notes.iter().map(|note| one_line(note)));
+    let notes = pages.iter().flat_map(|pages| &pages.notes).chain(&page.notes);
+    parts.extend(notes.map(|note| one_line(note)));
     Ok(parts.join(" · "))
+}
+
+/// The pages of a fetched PDF, read from a file that has no name.
+fn pages(context: &Context, bytes: &[u8]) -> Result<Pages, ToolError> {
+    let kept = context.shared.executor.scratch_file().and_then(|mut file| {
+        file.write_all(bytes)?;
+        Ok(file)
+    });
+    let file = kept.map_err(|error| ToolError::Failed(format!("the PDF was not kept: {error}")))?;
+    Pages::read(context, &file)
 }
 
 fn shown(url: &str) -> String {

@@ -1,12 +1,12 @@
 //! `index`: text, a file or a directory into the store; the answer is counts.
 
 use std::collections::HashMap;
-use std::io::{Read, Seek as _};
+use std::io::{Cursor, Read, Seek as _};
 use std::path::Path;
 
 use quietcontext_store::{
-    DocumentInfo, FileStamp, KnownFile, Label, NewDocument, Origin, Receipt, Status, StoreError,
-    Writer,
+    ContentKind, DocumentInfo, FileStamp, KnownFile, Label, NewDocument, Origin, Receipt, Status,
+    StoreError, Writer,
 };
 
 use crate::answer::Draft;
@@ -16,6 +16,7 @@ use crate::call::Answer;
 use crate::error::ToolError;
 use crate::limits;
 use crate::open::{Named, Opened, reopen};
+use crate::pages::{self, Pages};
 use crate::policy::Rules;
 use crate::render::{self, counted, short};
 use crate::root::{check_root, reason, shown};
@@ -38,7 +39,7 @@ fn content(context: &Context, content: &str, source: Option<&str>) -> Result<Ans
     let document = NewDocument { name: source, ..NewDocument::new(label, Origin::Content) };
     let receipt =
         context.root.store.add(document, &mut content.as_bytes(), None).map_err(not_indexed)?;
-    Ok(receipt_answer(context, &receipt))
+    Ok(receipt_answer(context, &receipt, &[]))
 }
 
 fn file(context: &Context, args: &PathArgs, mut opened: Opened) -> Result<Answer, ToolError> {
@@ -47,12 +48,13 @@ fn file(context: &Context, args: &PathArgs, mut opened: Opened) -> Result<Answer
     let stamp = opened.stamp;
     let known = context.root.store.by_label(&label).map_err(not_indexed)?;
     if let Some(known) = known.filter(|known| known.stamp == Some(stamp)) {
-        return Ok(receipt_answer(context, &unchanged(known)));
+        return Ok(receipt_answer(context, &unchanged(known), &[]));
     }
-    let mut text = Text::of(&mut opened).map_err(io_failed)?;
-    let document = document(&label, &path, stamp, text.name());
+    let mut text = Text::of(context, &mut opened)?;
+    let document = text.describe(document(&label, &path, stamp));
+    let notes = text.notes();
     let receipt = context.root.store.add(document, text.reader(), None).map_err(not_indexed)?;
-    Ok(receipt_answer(context, &receipt))
+    Ok(receipt_answer(context, &receipt, &notes))
 }
 
 /// The receipt of a file that is as it was when it was indexed.
@@ -70,7 +72,7 @@ fn unchanged(known: DocumentInfo) -> Receipt {
 }
 
 /// `indexed 1,234 bytes, 20 lines, 3 sections as notes.md · r:7-9 · unchanged`.
-fn receipt_answer(context: &Context, receipt: &Receipt) -> Answer {
+fn receipt_answer(context: &Context, receipt: &Receipt, notes: &[String]) -> Answer {
     let mut draft = Draft::new(ByteBudget::new(limits::RECEIPT_BYTES));
     push_notice(context, &mut draft);
     let mut parts = vec![format!(
@@ -88,6 +90,7 @@ fn receipt_answer(context: &Context, receipt: &Receipt) -> Answer {
         Status::SameAs(label) => parts.push(format!("same text as {}", render::source(label))),
     }
     parts.extend(crate::document::view_words(receipt.view));
+    parts.extend(notes.iter().cloned());
     draft.head(&parts.join(" · "));
     draft.finish()
 }
@@ -104,58 +107,66 @@ fn not_indexed(error: StoreError) -> ToolError {
     ToolError::Failed(format!("not indexed: {error}"))
 }
 
-fn document<'a>(
-    label: &'a str,
-    path: &'a str,
-    stamp: FileStamp,
-    name: Option<&'a str>,
-) -> NewDocument<'a> {
+fn document<'a>(label: &'a str, path: &'a str, stamp: FileStamp) -> NewDocument<'a> {
     NewDocument {
-        name: name.or(Some(path)),
+        name: Some(path),
         stamp: Some(stamp),
         path: Some(path),
         ..NewDocument::new(Label::Fixed(label), Origin::File)
     }
 }
 
-/// What of a file is indexed: its bytes, or for a web page its text as Markdown.
+/// What of a file is indexed: its bytes, the text of a web page as Markdown, or the pages of a PDF.
 enum Text<'a> {
     Bytes(&'a mut std::fs::File),
-    Markdown(std::io::Cursor<Vec<u8>>),
+    Markdown(Cursor<Vec<u8>>),
+    Pages(Cursor<Vec<u8>>, Vec<String>),
 }
 
 /// Largest web page that is converted, in bytes; a larger one is indexed as it is.
 const HTML_BYTES: u64 = 16 << 20;
 
 impl<'a> Text<'a> {
-    fn of(opened: &'a mut Opened) -> std::io::Result<Self> {
+    fn of(context: &Context, opened: &'a mut Opened) -> Result<Self, ToolError> {
         let extension = opened.relative.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        if pages::is_pdf(&opened.file) {
+            let Pages { text, notes } = Pages::read(context, &opened.file)?;
+            return Ok(Self::Pages(Cursor::new(text.into_bytes()), notes));
+        }
         let html = matches!(extension.to_ascii_lowercase().as_str(), "html" | "htm" | "xhtml");
         if !html || opened.stamp.size > HTML_BYTES {
             return Ok(Self::Bytes(&mut opened.file));
         }
         let mut bytes = Vec::new();
-        (&opened.file).take(HTML_BYTES).read_to_end(&mut bytes)?;
+        (&opened.file).take(HTML_BYTES).read_to_end(&mut bytes).map_err(io_failed)?;
         let (source, view) = quietcontext_store::clean(&bytes);
         let page = quietcontext_fetch::html_to_markdown(&source, None);
         if view.binary || page.text.trim().is_empty() {
-            opened.file.rewind()?;
+            opened.file.rewind().map_err(io_failed)?;
             return Ok(Self::Bytes(&mut opened.file));
         }
-        Ok(Self::Markdown(std::io::Cursor::new(page.text.into_bytes())))
+        Ok(Self::Markdown(Cursor::new(page.text.into_bytes())))
     }
 
-    fn name(&self) -> Option<&'static str> {
-        match self {
+    /// Says of the document what kind of text this is, where the file's name does not.
+    fn describe<'d>(&self, document: NewDocument<'d>) -> NewDocument<'d> {
+        let kind = match self {
             Self::Bytes(_) => None,
-            Self::Markdown(_) => Some("page.md"),
-        }
+            Self::Markdown(_) => Some(ContentKind::Markdown),
+            Self::Pages(..) => Some(ContentKind::Pages),
+        };
+        NewDocument { kind, ..document }
+    }
+
+    /// What the answer should say about it.
+    fn notes(&self) -> Vec<String> {
+        if let Self::Pages(_, notes) = self { notes.clone() } else { Vec::new() }
     }
 
     fn reader(&mut self) -> &mut dyn Read {
         match self {
             Self::Bytes(file) => file,
-            Self::Markdown(text) => text,
+            Self::Markdown(text) | Self::Pages(text, _) => text,
         }
     }
 }
@@ -168,8 +179,8 @@ pub(crate) fn refresh_file(context: &Context, label: &str, path: &Path) -> Resul
     };
     let path = shown(&context.root.path, &opened.path);
     let stamp = opened.stamp;
-    let mut text = Text::of(&mut opened).map_err(io_failed)?;
-    let document = document(label, &path, stamp, text.name());
+    let mut text = Text::of(context, &mut opened)?;
+    let document = text.describe(document(label, &path, stamp));
     context.root.store.add(document, text.reader(), None).map_err(not_indexed)?;
     Ok(())
 }
@@ -323,8 +334,15 @@ impl Run<'_> {
         }
         let path = shown(&self.context.root.path, &opened.path);
         let stamp = opened.stamp;
-        let Ok(mut text) = Text::of(&mut opened) else { return Ok(Some(Reason::Unreadable)) };
-        let document = document(label, &path, stamp, text.name());
+        let pdf = pages::is_pdf(&opened.file);
+        let mut text = match Text::of(self.context, &mut opened) {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::debug!(%error, "a file was not read");
+                return Ok(Some(if pdf { Reason::Pdf } else { Reason::Unreadable }));
+            }
+        };
+        let document = text.describe(document(label, &path, stamp));
         let receipt = match self.writer.add(document, text.reader(), None) {
             Ok(receipt) => receipt,
             Err(StoreError::Source(error)) => {

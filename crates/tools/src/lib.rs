@@ -22,6 +22,7 @@ mod jobs;
 mod limits;
 mod open;
 mod outbound;
+mod pages;
 mod policy;
 mod program;
 mod reference;

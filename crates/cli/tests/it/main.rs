@@ -18,6 +18,8 @@ mod network;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod pdf;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod revisions;

@@ -33,6 +33,7 @@ mod ladder;
 mod parent;
 mod probe;
 mod profile;
+mod reader;
 mod report;
 mod table;
 
@@ -42,6 +43,7 @@ pub use ladder::{Assessment, Rung, assess};
 pub use parent::{Launch, Link, NetworkNamespace, Standby, command};
 pub use probe::{Layer, LayerState, probe};
 pub use profile::{Limits, Mode, Network, Profile, ProfileError};
+pub(crate) use reader::reader;
 pub use report::{Ended, Event, Failure, Started, Step};
 pub(crate) use table::hides;
 pub use table::{PROTECTED, STAGE, Show, TOOLCHAINS};

@@ -55,6 +55,10 @@ pub(super) enum Action {
     Probe,
     /// Run the built-in escape attempts in the program's place.
     Canary,
+    /// Run the built-in reader of PDFs in the program's place.
+    Read,
+    /// The same without a box, behind the reader's own filter.
+    ReadBare,
 }
 
 /// The specification as it travels, in a sealed memory file.
@@ -93,7 +97,9 @@ impl Wire for Action {
         out.push(self.clone() as u8);
     }
     fn take(input: &mut &[u8]) -> Option<Self> {
-        [Self::Run, Self::Probe, Self::Canary].get(usize::from(u8::take(input)?)).cloned()
+        [Self::Run, Self::Probe, Self::Canary, Self::Read, Self::ReadBare]
+            .get(usize::from(u8::take(input)?))
+            .cloned()
     }
 }
 

@@ -16,6 +16,9 @@ use crate::{
     html::{self, Budget},
 };
 
+/// The type of a PDF.
+const PDF: &str = "application/pdf";
+
 /// A 2xx response, read and unpacked.
 #[derive(Debug)]
 pub(crate) struct Answer {
@@ -36,19 +39,10 @@ pub(crate) fn refuse_by_type(header: &str) -> Result<(), FetchError> {
         essence.as_str(),
         "application/gzip" | "application/zip" | "application/x-tar" | "application/wasm"
     );
-    if matches!(family, "image" | "audio" | "video" | "font" | "model" | "multipart")
-        || archive
-        || essence == "application/pdf"
-    {
-        return Err(unsupported(essence));
+    if matches!(family, "image" | "audio" | "video" | "font" | "model" | "multipart") || archive {
+        return Err(FetchError::Unsupported { content_type: essence });
     }
     Ok(())
-}
-
-fn unsupported(content_type: String) -> FetchError {
-    let hint = (content_type.starts_with("application/pdf"))
-        .then(|| "PDF cannot be read yet: look for the same text as HTML or plain text".to_owned());
-    FetchError::Unsupported { content_type, hint }
 }
 
 /// Decides what the body is, decodes it and converts it.
@@ -57,12 +51,35 @@ pub(crate) fn convert(answer: Answer, budget: &Budget) -> Result<Page, FetchErro
     let body_bytes = body.len() as u64;
     let declared = essence(&header);
     let charset = parameter(&header, "charset");
-    if let Some(found) = binary(&body, charset.as_deref()) {
-        return Err(unsupported(match declared.as_str() {
+    let found = binary(&body, charset.as_deref());
+    if found == Some(PDF) {
+        let other = !matches!(declared.as_str(), "" | PDF);
+        let note = other.then(|| format!("sent as {declared}, read as pdf"));
+        return Ok(Page {
+            url: first.into(),
+            final_url: url.into(),
+            content_type: PDF.to_owned(),
+            kind: PageKind::Pdf,
+            title: None,
+            text: String::new(),
+            pdf: Some(body),
+            name_hint: "page.pdf".to_owned(),
+            charset: String::new(),
+            charset_guessed: false,
+            wire_bytes,
+            body_bytes,
+            etag,
+            last_modified,
+            notes: note.into_iter().collect(),
+        });
+    }
+    if let Some(found) = found {
+        let content_type = match declared.as_str() {
             "" => found.to_owned(),
             declared if declared == found => found.to_owned(),
             declared => format!("{found} (sent as {declared})"),
-        }));
+        };
+        return Err(FetchError::Unsupported { content_type });
     }
     let known = TEXT_TYPES.iter().find(|(name, ..)| *name == declared);
     let extension = extension(&url);
@@ -88,7 +105,7 @@ pub(crate) fn convert(answer: Answer, budget: &Budget) -> Result<Page, FetchErro
         PageKind::Html => Inside::Html,
         PageKind::Xml => Inside::Xml,
         PageKind::Json => Inside::Utf8,
-        PageKind::Markdown | PageKind::Csv | PageKind::Text => Inside::Nothing,
+        PageKind::Markdown | PageKind::Csv | PageKind::Pdf | PageKind::Text => Inside::Nothing,
     };
     let domain = match url.host() {
         Some(Host::Domain(name)) => name.trim_end_matches('.').rsplit('.').next(),
@@ -116,6 +133,7 @@ pub(crate) fn convert(answer: Answer, budget: &Budget) -> Result<Page, FetchErro
         kind,
         title,
         text,
+        pdf: None,
         charset: decoded.charset.to_owned(),
         charset_guessed: decoded.guessed,
         wire_bytes,

@@ -99,6 +99,7 @@ pub(super) fn name_hint(
             .or(declared)
             .unwrap_or(if kind == PageKind::Json { "json" } else { "csv" }),
         PageKind::Xml => "xml",
+        PageKind::Pdf => "pdf",
         PageKind::Text => {
             let name =
                 url.path_segments().and_then(|mut path| path.next_back()).unwrap_or_default();

@@ -164,13 +164,7 @@ async fn every_text_type_has_its_kind_and_name() {
 #[tokio::test]
 async fn what_is_not_text_is_named_and_refused() {
     for (content_type, body, said) in [
-        (
-            "application/pdf",
-            &b"%PDF-1.7 ..."[..],
-            "not text: application/pdf, nothing indexed; PDF",
-        ),
-        ("text/html", b"%PDF-1.7 ...", "not text: application/pdf (sent as text/html)"),
-        ("image/png", b"\x89PNG\r\n\x1a\n....", "not text: image/png, nothing indexed"),
+        ("image/png", &b"\x89PNG\r\n\x1a\n...."[..], "not text: image/png, nothing indexed"),
         ("text/html", b"\x89PNG\r\n\x1a\n....", "not text: image/png (sent as text/html)"),
         ("application/zip", b"PK\x03\x04", "not text: application/zip"),
         ("application/octet-stream", b"PK\x03\x04", "not text: application/zip (sent as appl"),
@@ -181,6 +175,25 @@ async fn what_is_not_text_is_named_and_refused() {
         let line = page_of(ok(content_type, body)).await.unwrap_err().to_string();
         assert!(line.starts_with(said), "{content_type}: {line}");
     }
+}
+
+#[tokio::test]
+async fn a_pdf_is_handed_over_as_it_came() {
+    for (content_type, notes) in [
+        ("application/pdf", vec![]),
+        ("application/octet-stream", vec!["sent as application/octet-stream, read as pdf"]),
+    ] {
+        let page = page_of(ok(content_type, b"%PDF-1.7 ...")).await.unwrap();
+        assert_eq!(page.pdf.as_deref(), Some(&b"%PDF-1.7 ..."[..]));
+        assert_eq!((page.kind, page.text.as_str()), (PageKind::Pdf, ""));
+        assert_eq!(
+            (page.content_type.as_str(), page.notes),
+            ("application/pdf", notes.into_iter().map(String::from).collect())
+        );
+    }
+    let html = "<!DOCTYPE html><p>Log in to read the document.</p>";
+    let page = page_of(ok("application/pdf", html)).await.unwrap();
+    assert_eq!((page.kind, page.pdf), (PageKind::Html, None));
 }
 
 #[tokio::test]

@@ -17,6 +17,7 @@ mod markdown;
 mod markup;
 mod notebook;
 mod outline;
+mod pages;
 mod plain;
 mod rst;
 mod sniff;
@@ -51,7 +52,7 @@ pub(crate) struct Context {
     trail: Vec<Step>,
     /// The header line of a CSV file; set by the caller or by the first window.
     pub(crate) header: Option<String>,
-    /// Rows or records in earlier windows.
+    /// Rows or records in earlier windows; the page that the last one ended on.
     records: u64,
     /// Whether the window before ended inside a quoted string.
     quoted: bool,
@@ -89,6 +90,7 @@ pub(crate) fn sections_with(
         table::Chunker::Markdown => markdown::cut(text, context),
         table::Chunker::Ndjson => json::cut(json::Form::Records, text, context),
         table::Chunker::Notebook => notebook::cut(text, context),
+        table::Chunker::Pages => pages::cut(text, context),
         table::Chunker::Plain => plain::cut(text),
         table::Chunker::Rst => rst::cut(text, context),
         table::Chunker::Xml => markup::xml(text, context),

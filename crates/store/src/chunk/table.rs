@@ -23,6 +23,8 @@ pub enum ContentKind {
     Ndjson,
     /// Jupyter notebook, by cell.
     Notebook,
+    /// Text of a paged document, by page.
+    Pages,
     /// Anything else, by paragraph.
     Plain,
     /// reStructuredText, by heading.
@@ -54,6 +56,7 @@ pub(super) enum Chunker {
     Markdown,
     Ndjson,
     Notebook,
+    Pages,
     Plain,
     Rst,
     Xml,
@@ -97,6 +100,8 @@ pub(super) static KINDS: &[KindRow] = &[
         mimes: &["application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/json-seq"] },
     KindRow { kind: ContentKind::Notebook, name: "notebook", class: Kind::Code, chunker: Chunker::Notebook,
         extensions: &["ipynb"], files: &[], mimes: &["application/x-ipynb+json"] },
+    KindRow { kind: ContentKind::Pages, name: "pages", class: Kind::Prose, chunker: Chunker::Pages,
+        extensions: &[], files: &[], mimes: &[] },
     KindRow { kind: ContentKind::Plain, name: "plain", class: Kind::Prose, chunker: Chunker::Plain,
         extensions: &["txt", "text"], files: &[], mimes: &["text/plain"] },
     KindRow { kind: ContentKind::Rst, name: "rst", class: Kind::Prose, chunker: Chunker::Rst,

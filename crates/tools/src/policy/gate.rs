@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
+use std::time::Instant;
 
 use quietcontext_exec::{
-    Cancel, ExecError, Executor, Held, Job, Language, Program, Run, RunRequest, Runtime,
+    Cancel, ExecError, Executor, Held, Job, Language, Pdf, PdfError, Program, Run, RunRequest,
+    Runtime,
 };
 
 use super::{Dialect, Policy};
@@ -92,6 +94,16 @@ impl Gate {
     /// The program that runs `language`.
     pub(crate) fn runtime(&self, language: Language) -> Result<Runtime, ExecError> {
         self.0.runtime(language)
+    }
+
+    /// Reads a PDF: no program of anybody's, and the file was held against the rules when opened.
+    pub(crate) fn pdf(
+        &self,
+        file: &File,
+        deadline: Instant,
+        cancel: &Cancel,
+    ) -> Result<Pdf, PdfError> {
+        self.0.pdf(file, deadline, cancel)
     }
 
     /// Where programs are looked for.

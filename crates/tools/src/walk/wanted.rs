@@ -94,6 +94,8 @@ pub(crate) enum Reason {
     LinkOut,
     Minified,
     NotAFile,
+    /// Encrypted, damaged, without text, or too hard for their reader.
+    Pdf,
     Secret,
     TooLarge,
     Unreadable,
@@ -112,6 +114,7 @@ impl Reason {
             Self::LinkOut => "links",
             Self::Minified => "minified",
             Self::NotAFile => "not regular files",
+            Self::Pdf => "PDFs without readable text",
             Self::Secret => "secret files",
             Self::TooLarge => "over 32 MiB",
             Self::Unreadable => "unreadable",
@@ -130,6 +133,9 @@ pub(crate) fn unwanted_content(opened: &mut Opened) -> Option<Reason> {
 }
 
 fn unwanted_head(path: &Path, head: &[u8]) -> Option<Reason> {
+    if head.starts_with(b"%PDF-") {
+        return None;
+    }
     let utf16 = head.starts_with(&[0xff, 0xfe]) || head.starts_with(&[0xfe, 0xff]);
     if memchr::memchr(0, head).is_some() && !utf16 {
         return Some(Reason::Binary);

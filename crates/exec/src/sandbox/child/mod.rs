@@ -17,6 +17,7 @@ mod privileges;
 mod probe;
 mod program;
 mod protect;
+mod reader;
 mod reduced;
 mod repository;
 mod seccomp;
@@ -80,6 +81,7 @@ pub fn child_main() -> ! {
     std::panic::set_hook(Box::new(|_| std::process::exit(SETUP_FAILED)));
     let done = match (&order.specification.action, order.specification.rung) {
         (Action::Probe, _) => probe::run(&order),
+        (Action::ReadBare, _) => reader::bare(&order),
         (_, Rung::Namespaces) => supervise(&order),
         (_, Rung::Landlock) => reduced::supervise(&order),
     };

@@ -8,7 +8,7 @@ use rustix::process::setsid;
 
 use super::super::parent::{Action, Specification};
 use super::super::report::{Failure, Step};
-use super::{canary, descriptors};
+use super::{canary, descriptors, reader};
 
 /// Becomes the program. Returns only when that failed.
 pub(super) fn become_program(
@@ -19,6 +19,9 @@ pub(super) fn become_program(
     let _session = setsid();
     if specification.action == Action::Canary {
         return canary::run(specification);
+    }
+    if specification.action == Action::Read {
+        return reader::run();
     }
     if let Err(error) = descriptors::close_from_on_exec(3) {
         return Failure::new(Step::Descriptors, "", error);

@@ -220,11 +220,15 @@ fn foreign_calls() -> Vec<sock_filter> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     /// Runs a filter on one call, as the kernel would: enough of BPF for what is generated.
-    fn answer(program: &[sock_filter], number: i64, arguments: [u64; 2]) -> u32 {
+    pub(in super::super) fn answer(
+        program: &[sock_filter],
+        number: i64,
+        arguments: [u64; 2],
+    ) -> u32 {
         const X86_64: u32 = 0xc000_003e;
         const AARCH64: u32 = 0xc000_00b7;
         let architecture = if cfg!(target_arch = "x86_64") { X86_64 } else { AARCH64 };

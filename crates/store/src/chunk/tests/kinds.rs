@@ -210,3 +210,21 @@ fn nothing_but_blank_lines_is_one_kind_of_text_too() {
         Some("empty.txt")
     );
 }
+
+#[test]
+fn pages_are_chunks_of_their_own_and_say_their_number() {
+    let filler = prose(900);
+    let text = format!(
+        "--- page 1 ---\nA Manual\n--- page 2 ---\n--- page 3 ---\n1. Widgets\n\n{filler}\n{filler}\nlast words\n"
+    );
+    let chunks = cut(ContentKind::Pages, &text);
+    let titles: Vec<_> = chunks.iter().map(|(title, _)| title.as_str()).collect();
+    assert_eq!(titles[..3], ["page 1 > A Manual", "page 2", "page 3 > 1. Widgets"]);
+    assert!(titles.len() > 3 && titles[3..].iter().all(|title| title.starts_with("page 3 > Some")));
+    // The next window goes on with the page that the last one ended on.
+    let mut context = Context::default();
+    sections_with(ContentKind::Pages, None, &text, &mut context);
+    let next = sections_with(ContentKind::Pages, None, "and so on\n--- page 4 ---\n", &mut context);
+    let titles: Vec<_> = next.iter().map(|section| section.title.as_str()).collect();
+    assert_eq!(titles, ["page 3 > and so on", "page 4"]);
+}

@@ -1,0 +1,158 @@
+//! PDFs by page, through the real binary: in a box, without one, and hostile ones.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::harness::World;
+
+const MANUAL: &[u8] = include_bytes!("../data/manual.pdf");
+const SCAN: &[u8] = include_bytes!("../data/scan.pdf");
+const LOCKED: &[u8] = include_bytes!("../data/locked.pdf");
+const OWNER: &[u8] = include_bytes!("../data/owner.pdf");
+const JAPANESE: &[u8] = include_bytes!("../data/japanese.pdf");
+
+#[test]
+fn a_hit_says_its_page_in_a_box_and_without_one() {
+    for flags in [&[][..], &["--sandbox", "read-only"], &["--sandbox", "off"]] {
+        let world = World::outside_of_tmp();
+        fs::write(world.work().join("manual.pdf"), MANUAL).unwrap();
+        let mut server = crate::harness::Server::start(world.command(flags));
+        server.initialize();
+        let indexed = server.call("index", json!({"path": "manual.pdf"}));
+        assert!(
+            !indexed.is_error && indexed.text.contains(" as manual.pdf · r:"),
+            "{flags:?}: {indexed:?}"
+        );
+        assert!(indexed.text.ends_with(" · 2 pages"), "{indexed:?}");
+        let found = server.call(
+            "search",
+            json!({"queries": ["gigawatts", "coordinate system", "WidgetError::Overload"]}),
+        );
+        assert!(found.text.contains("page 2 > 2. Flux capacitors (manual.pdf:L"), "{found:?}");
+        assert!(found.text.contains("page 1 > Widget manual (manual.pdf:L"), "{found:?}");
+        // Nothing of the document passes for a page of it.
+        assert!(!found.text.contains("page 9"), "{found:?}");
+        let again = server.call("index", json!({"path": "manual.pdf"}));
+        assert!(again.text.contains("unchanged"), "{again:?}");
+        // The bytes are where they were.
+        if flags.is_empty() {
+            let code = "import sys; print(sys.stdin.buffer.read(5))";
+            let raw = server.call(
+                "exec-file",
+                json!({"path": "manual.pdf", "language": "python", "code": code}),
+            );
+            assert_eq!(raw.text, "b'%PDF-'\n");
+        }
+    }
+}
+
+#[test]
+fn what_has_no_text_is_named() {
+    let world = World::outside_of_tmp();
+    let files = [("scan", SCAN), ("locked", LOCKED), ("owner", OWNER), ("japanese", JAPANESE)];
+    for (name, bytes) in files {
+        fs::write(world.work().join(format!("{name}.pdf")), bytes).unwrap();
+    }
+    let cut = MANUAL.get(..900).unwrap();
+    fs::write(world.work().join("cut.pdf"), cut).unwrap();
+    fs::write(world.work().join("junk.pdf"), b"%PDF-1.7\njust this").unwrap();
+    let mut server = world.serve();
+    server.initialize();
+    for (name, want) in [
+        (
+            "scan",
+            "error: the PDF has no text on its 2 pages: a scan or drawings; nothing was indexed",
+        ),
+        (
+            "locked",
+            "error: the PDF is encrypted; a copy without its password can be indexed; nothing was indexed",
+        ),
+        (
+            "junk",
+            "error: the PDF cannot be read: it is damaged or no PDF at all; nothing was indexed",
+        ),
+        ("cut", "error: the PDF "),
+        ("owner", "indexed "),
+        ("japanese", "indexed "),
+    ] {
+        let answer = server.call("index", json!({"path": format!("{name}.pdf")}));
+        assert!(answer.text.starts_with(want), "{name}: {answer:?}");
+        assert_eq!(answer.is_error, want.starts_with("error"), "{name}");
+    }
+    let found = server.call("search", json!({"queries": ["検索", "changes are not"]}));
+    assert!(found.text.contains("japanese.pdf") && found.text.contains("owner.pdf"), "{found:?}");
+    fs::write(world.work().join("plain.txt"), "plain text\n").unwrap();
+    let all = server.call("index", json!({"path": "."}));
+    assert!(all.text.contains("3 files"), "{all:?}");
+    assert!(all.text.contains("4 PDFs without readable text"), "{all:?}");
+}
+
+/// Objects of a PDF, with the table that leads to them.
+fn pdf(objects: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = b"%PDF-1.4\n".to_vec();
+    let mut starts = Vec::new();
+    for (number, object) in (1..).zip(objects) {
+        starts.push(bytes.len());
+        bytes.extend(format!("{number} 0 obj\n").bytes().chain(object.iter().copied()));
+        bytes.extend(b"\nendobj\n");
+    }
+    let table = bytes.len();
+    bytes.extend(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).bytes());
+    for start in starts {
+        bytes.extend(format!("{start:010} 00000 n \n").bytes());
+    }
+    let end =
+        format!("trailer\n<</Size {}/Root 1 0 R>>\nstartxref\n{table}\n%%EOF", objects.len() + 1);
+    bytes.extend(end.bytes());
+    bytes
+}
+
+/// A page with this content and these resources.
+fn page(content: &[u8], resources: &str) -> Vec<Vec<u8>> {
+    let stream =
+        [format!("<</Length {}>>\nstream\n", content.len()).as_bytes(), content, b"\nendstream"]
+            .concat();
+    vec![
+        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
+        format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Contents 4 0 R/Resources<<{resources}>>>>").into_bytes(),
+        stream,
+    ]
+}
+
+#[test]
+fn hostile_documents_are_one_line_and_the_server_goes_on() {
+    const FONT: &str = "/Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>";
+    let good = page(b"BT /F 12 Tf 72 700 Td (a plain page) Tj ET", FONT);
+    let mut itself = page(b"/X Do", "/XObject<</X 5 0 R>>");
+    let form = b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X 5 0 R>>>>/Length 11>>\nstream\n/X Do /X Do\nendstream";
+    itself.push(form.to_vec());
+    let mut kids = good.clone();
+    kids[1] = b"<</Type/Pages/Kids[2 0 R 2 0 R 3 0 R]/Count 3>>".to_vec();
+    let cases: Vec<(&str, Vec<u8>)> = vec![
+        ("nested arrays", [&b"%PDF-1.4\n1 0 obj\n"[..], &b"[".repeat(4 << 20)].concat()),
+        ("nested arrays in a page", pdf(&page(&b"[".repeat(4 << 20), ""))),
+        ("nested dictionaries in a page", pdf(&page(&b"/A<</B".repeat(1 << 20), ""))),
+        ("nested graphics states", pdf(&page(&b"q ".repeat(8 << 20), ""))),
+        ("a form that draws itself twice", pdf(&itself)),
+        ("pages that hold themselves", pdf(&kids)),
+        ("zeros", [&b"%PDF-1.7\n"[..], &vec![0; 8 << 20]].concat()),
+        ("only headers", b"%PDF-1.7\n".repeat(400_000)),
+    ];
+    let world = World::outside_of_tmp();
+    for flags in [&[][..], &["--sandbox", "off"]] {
+        let mut server = crate::harness::Server::start(world.command(flags));
+        server.initialize();
+        for (name, bytes) in &cases {
+            fs::write(world.work().join("hostile.pdf"), bytes).unwrap();
+            let answer = server.call("index", json!({"path": "hostile.pdf"}));
+            assert_eq!(answer.text.lines().count(), 1, "{name}: {answer:?}");
+            let known = answer.text.starts_with("error: the PDF ") || answer.text.contains(" page");
+            assert!(known, "{name}: {answer:?}");
+        }
+        fs::write(world.work().join("good.pdf"), pdf(&good)).unwrap();
+        let answer = server.call("index", json!({"path": "good.pdf"}));
+        assert!(answer.text.ends_with(" · 1 page"), "the control: {answer:?}");
+    }
+}
