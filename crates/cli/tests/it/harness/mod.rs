@@ -93,6 +93,13 @@ impl World {
     }
 }
 
+/// Reports a test that cannot run here by name; a failure where everything is required.
+pub(crate) fn skip(why: &str) {
+    let required = std::env::var("QUIETCONTEXT_TEST_REQUIRE").is_ok_and(|value| value == "all");
+    assert!(!required, "required, but {why}");
+    eprintln!("skipped: {}: {why}", std::thread::current().name().unwrap_or("?"));
+}
+
 /// What a finished command left.
 #[derive(Debug)]
 pub(crate) struct Outcome {
