@@ -117,11 +117,16 @@ both! {
         let text = "cd ~/.cargo/registry/cache && cat old && echo changed > old && echo new > new && \
             rm -f gone && mkdir -p d/e && mv d/e d/f && echo kept > ~/.cache/kept && echo $GOCACHE";
         assert_eq!(run(&caches, text), format!("old\n{}/.cache/go-build", lab.at("home")));
+        // An overlay cannot lie on another one: in such a container layers end with their box.
+        let kind = rustix::fs::statfs(lab.path("outside")).unwrap().f_type;
+        let lasting = kind != 0x794c_7630;
         assert_eq!(std::fs::read_to_string(lab.path("home/.cargo/registry/cache/old")).unwrap(), "old\n");
         assert!(!lab.path("home/.cargo/registry/cache/new").exists());
         assert!(!lab.path("home/.cache").exists());
         let look = "cd ~/.cargo/registry/cache; cat old new ~/.cache/kept; ls d";
-        assert_eq!(run(&caches, look), "changed\nnew\nkept\nf");
+        if lasting {
+            assert_eq!(run(&caches, look), "changed\nnew\nkept\nf");
+        }
         let elsewhere = run(&lab.at("outside/others"), "cat ~/.cargo/registry/cache/old; ls -A ~/.cache");
         assert_eq!(elsewhere, "old");
         // While another box has the lasting layers.
@@ -130,7 +135,8 @@ both! {
         let beside = "cd ~/.cargo/registry/cache; cat old; echo y > beside && cat beside ~/.cache/kept";
         assert_eq!(run(&caches, beside), "old\ny\nkept");
         drop(lock);
-        assert_eq!(run(&caches, "cat ~/.cargo/registry/cache/old; ls ~/.cargo/registry/cache/beside || echo no"), "changed\nno");
+        let after = run(&caches, "cat ~/.cargo/registry/cache/old; ls ~/.cargo/registry/cache/beside || echo no");
+        assert_eq!(after, if lasting { "changed\nno" } else { "old\nno" });
     }
 
     /// Configuration comes back as a copy without credentials.
