@@ -80,6 +80,12 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
         Some(Mode::WorkspaceWrite) => Confinement::WorkspaceWrite,
         Some(Mode::ReadOnly) => Confinement::ReadOnly,
     };
+    let fetch = FetchConfig {
+        mode: settings.fetch_mode(),
+        allow: settings.fetch_allow.clone(),
+        proxy: settings.fetch_proxy.clone(),
+        ..FetchConfig::default()
+    };
     let executor = Arc::new(Executor::new(ExecConfig {
         scratch: scratch(&data_dir),
         path,
@@ -88,11 +94,6 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
         environment: surroundings.variables,
         output_cap: settings.output_bytes,
     }));
-    let fetch = FetchConfig {
-        mode: settings.fetch_mode,
-        allow: settings.fetch_allow,
-        ..FetchConfig::default()
-    };
     let fetcher = Fetcher::new(fetch, Arc::new(SystemResolver));
     let retention = settings.retention;
     let stores = Box::new(move |root: &Path| {

@@ -16,11 +16,14 @@ use url::{Host, Url};
 use crate::{
     FetchConfig, FetchError, Outcome, Request, Resolve, Step, Validators,
     body::Decoder,
-    connect::{self, Dialer, Pin},
+    connect::{self, Dialer, Dialled, Pin},
     content::{self, Answer},
     guard::{self, Target},
+    hosts::{Hosts, Turn},
     html::Budget,
-    redirect, request, retry_after,
+    redirect,
+    relay::Relay,
+    request, retry_after,
 };
 
 /// Bodies above this are converted one at a time: their trees are what costs memory.
@@ -32,6 +35,15 @@ pub struct Fetcher {
     resolver: Arc<dyn Resolve>,
     dialer: Dialer,
     large: Arc<Semaphore>,
+    hosts: Hosts,
+}
+
+/// A response whose body is still to come, and what must last until it has.
+struct Hop {
+    response: Response,
+    target: Target,
+    _relay: Option<Arc<Relay>>,
+    _turn: Turn,
 }
 
 impl fmt::Debug for Fetcher {
@@ -43,8 +55,9 @@ impl fmt::Debug for Fetcher {
 impl Fetcher {
     /// A fetcher that asks `resolver` for addresses.
     pub fn new(config: FetchConfig, resolver: Arc<dyn Resolve>) -> Self {
-        let dialer = Dialer::new(config.extra_roots.clone());
-        Self { config, resolver, dialer, large: Arc::new(Semaphore::new(1)) }
+        let dialer = Dialer::new(config.extra_roots.clone(), config.proxy.clone());
+        let hosts = Hosts::new(config.limits.per_host);
+        Self { config, resolver, dialer, large: Arc::new(Semaphore::new(1)), hosts }
     }
 
     /// Fetches one URL and gives its text; needs a tokio runtime with time and I/O. Dropping the
@@ -71,7 +84,7 @@ impl Fetcher {
         let mut retry = true;
         loop {
             let hop = self.hop(&url, validators, &mut retry).await;
-            let (response, target) = hop.map_err(|error| match error {
+            let Hop { response, target, _relay, _turn } = hop.map_err(|error| match error {
                 FetchError::Refused { target, reason, remedy } if seen.len() > 1 => {
                     let reason = format!("{reason} (redirected there)");
                     FetchError::Refused { target, reason, remedy }
@@ -113,16 +126,26 @@ impl Fetcher {
         url: &Url,
         validators: Option<&Validators>,
         retry: &mut bool,
-    ) -> Result<(Response, Target), FetchError> {
+    ) -> Result<Hop, FetchError> {
         let limits = &self.config.limits;
         let target = Target::check(url, &self.config)?;
+        let turn = self.hosts.turn(&target).await?;
         let mut addresses = Vec::new();
         for address in self.addresses(&target).await? {
             target.check_address(address)?;
             addresses.push(SocketAddr::new(address, target.port));
         }
         let pin = Pin { target: target.clone(), https: url.scheme() == "https", addresses };
-        let client = self.dialer.client(pin.clone(), limits).await?;
+        let Dialled { client, peers, relay } = self.dialer.client(pin, limits).await?;
+        // The client dials an address in a URL without asking for it, and so past the proxy.
+        if relay.is_some() && !matches!(target.host, Host::Domain(_)) {
+            return Err(FetchError::Refused {
+                target: target.to_string(),
+                reason: "is an address, and through the proxy (fetch.proxy) only names are fetched"
+                    .to_owned(),
+                remedy: None,
+            });
+        }
         let response = loop {
             let sent = within(
                 limits.headers,
@@ -133,7 +156,13 @@ impl Fetcher {
             let (pause, outcome) = match sent.await? {
                 Err(error) => {
                     let fault = connect::fault(error, &target, limits);
-                    (fault.again.then_some(Duration::ZERO), Err(fault.error))
+                    match relay.as_ref().and_then(|relay| relay.refused()) {
+                        Some(what) => {
+                            let target = target.to_string();
+                            (None, Err(FetchError::Connect { target, what, source: None }))
+                        }
+                        None => (fault.again.then_some(Duration::ZERO), Err(fault.error)),
+                    }
                 }
                 Ok(response) if response.status() == StatusCode::SERVICE_UNAVAILABLE => {
                     let asked = retry_after::read(response.headers(), SystemTime::now());
@@ -151,7 +180,7 @@ impl Fetcher {
             }
         };
         // The client had no other addresses; this would catch a client that found one anyway.
-        if !response.remote_addr().is_some_and(|peer| pin.addresses.contains(&peer)) {
+        if !response.remote_addr().is_some_and(|peer| peers.contains(&peer)) {
             return Err(FetchError::Refused {
                 target: target.to_string(),
                 reason: "answered from an address that was not checked".to_owned(),
@@ -166,7 +195,7 @@ impl Fetcher {
                 limit: limits.header_bytes,
             });
         }
-        Ok((response, target))
+        Ok(Hop { response, target, _relay: relay, _turn: turn })
     }
 
     /// All addresses of a host: the literal itself, or what the resolver says, asked once.

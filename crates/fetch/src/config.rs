@@ -8,6 +8,8 @@ use std::{
 
 use url::{Host, Url};
 
+use crate::OutboundProxy;
+
 /// Everything a [`crate::Fetcher`] needs to know; comes from the user's configuration only.
 #[derive(Debug, Clone, Default)]
 pub struct FetchConfig {
@@ -18,6 +20,8 @@ pub struct FetchConfig {
     pub allow: Vec<HostPort>,
     /// Certificate authorities (DER) to trust besides the system's, such as a company's own.
     pub extra_roots: Vec<Vec<u8>>,
+    /// A proxy that leads to public addresses. The variables that name one are never looked at.
+    pub proxy: Option<OutboundProxy>,
     /// Limits of one fetch, all hops together.
     pub limits: Limits,
 }
@@ -59,6 +63,8 @@ pub struct Limits {
     pub total: Duration,
     /// The longest pause before the one retry.
     pub retry_pause: Duration,
+    /// Fetches from one host at a time, whoever asks; more wait.
+    pub per_host: usize,
 }
 
 impl Default for Limits {
@@ -75,6 +81,7 @@ impl Default for Limits {
             convert: Duration::from_secs(10),
             total: Duration::from_mins(1),
             retry_pause: Duration::from_millis(500),
+            per_host: 6,
         }
     }
 }

@@ -6,14 +6,19 @@ use std::{
     fmt,
     io::{self, ErrorKind},
     net::SocketAddr,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use reqwest::{Client, dns, redirect, retry};
 use tokio::sync::OnceCell;
 
-use crate::{FetchError, Limits, Step, guard::Target, tls};
+use crate::{
+    FetchError, Limits, Step,
+    guard::{Reach, Target, classify},
+    relay::{OutboundProxy, Relay},
+    tls,
+};
 
 /// Sent as `User-Agent`.
 const USER_AGENT: &str = concat!("quietcontext/", env!("CARGO_PKG_VERSION"));
@@ -28,7 +33,19 @@ const POOL_IDLE: Duration = Duration::from_secs(10);
 pub(crate) struct Dialer {
     extra_roots: Vec<Vec<u8>>,
     tls: OnceCell<rustls::ClientConfig>,
-    clients: Mutex<VecDeque<(Pin, Client)>>,
+    /// The operator's way out for public addresses.
+    proxy: Option<OutboundProxy>,
+    clients: Mutex<VecDeque<(Pin, Dialled)>>,
+}
+
+/// A client, and where its connections end.
+#[derive(Clone)]
+pub(crate) struct Dialled {
+    pub(crate) client: Client,
+    /// The addresses of the other end: the pin's own, or the relay's.
+    pub(crate) peers: Vec<SocketAddr>,
+    /// Held as long as a response is read: its tunnels end with it.
+    pub(crate) relay: Option<Arc<Relay>>,
 }
 
 /// What a client may be used for: exactly this host and port, at exactly these addresses.
@@ -41,22 +58,36 @@ pub(crate) struct Pin {
 
 impl Dialer {
     /// Touches nothing.
-    pub(crate) fn new(extra_roots: Vec<Vec<u8>>) -> Self {
-        Self { extra_roots, tls: OnceCell::new(), clients: Mutex::default() }
+    pub(crate) fn new(extra_roots: Vec<Vec<u8>>, proxy: Option<OutboundProxy>) -> Self {
+        Self { extra_roots, tls: OnceCell::new(), proxy, clients: Mutex::default() }
     }
 
     /// A client that can only reach `pin`.
-    pub(crate) async fn client(&self, pin: Pin, limits: &Limits) -> Result<Client, FetchError> {
+    pub(crate) async fn client(&self, pin: Pin, limits: &Limits) -> Result<Dialled, FetchError> {
         {
             let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((_, client)) = clients.iter().find(|(kept, _)| *kept == pin) {
-                return Ok(client.clone());
+            if let Some((_, dialled)) = clients.iter().find(|(kept, _)| *kept == pin) {
+                return Ok(dialled.clone());
             }
         }
+        // What the operator named within the own network is near: a proxy leads out.
+        let public = pin.addresses.iter().all(|at| classify(at.ip()).reach() == Reach::Public);
+        let relay = match &self.proxy {
+            Some(proxy) if public => {
+                let addresses = pin.addresses.clone();
+                let opened = Relay::open(proxy.clone(), addresses, limits.connect).await;
+                Some(Arc::new(opened.map_err(set_up)?))
+            }
+            _ => None,
+        };
+        let peers = match &relay {
+            Some(relay) => vec![relay.address()],
+            None => pin.addresses.clone(),
+        };
         let tls = if pin.https { self.tls().await? } else { tls::none().map_err(set_up)? };
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
-            .dns_resolver(Pinned(pin.addresses.clone()))
+            .dns_resolver(Pinned(peers.clone()))
             .no_proxy()
             .redirect(redirect::Policy::none())
             .retry(retry::never())
@@ -70,8 +101,9 @@ impl Dialer {
             .map_err(set_up)?;
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         clients.truncate(KEPT_CLIENTS - 1);
-        clients.push_front((pin, client.clone()));
-        Ok(client)
+        let dialled = Dialled { client, peers, relay };
+        clients.push_front((pin, dialled.clone()));
+        Ok(dialled)
     }
 
     async fn tls(&self) -> Result<rustls::ClientConfig, FetchError> {

@@ -116,6 +116,9 @@ async fn one(context: &Context, page: &PageArgs, url: &str, ttl: Duration) -> Li
         failed: true,
     };
     let label = page.source.clone().unwrap_or_else(|| url.to_owned());
+    let asked = SystemTime::now();
+    // Held to the end: who asks for the same URL meanwhile takes what comes of this.
+    let _turn = context.root.flights.board(url).await;
     let cached = {
         let (context, url) = (context.clone(), url.to_owned());
         blocking(move || Ok(cached(&context, &url))).await
@@ -126,10 +129,15 @@ async fn one(context: &Context, page: &PageArgs, url: &str, ttl: Duration) -> Li
     };
     if let Some((known, document)) = &cached
         && let Ok(age) = SystemTime::now().duration_since(known.fetched)
-        && age < ttl
-        && document.labels.contains(&label)
+        && (age < ttl || known.fetched > asked)
     {
-        return Line { text: cached_line(url, document, age), failed: false };
+        let (context, url) = (context.clone(), url.to_owned());
+        let (known, document) = (known.clone(), document.clone());
+        let named = blocking(move || named(&context, &url, &label, &known, &document, age)).await;
+        return match named {
+            Ok(text) => Line { text, failed: false },
+            Err(error) => failed(&error),
+        };
     }
     let validators = cached.as_ref().and_then(|(known, document)| {
         let (etag, last_modified) = (known.etag.clone(), known.last_modified.clone());
@@ -185,6 +193,31 @@ fn cached(context: &Context, url: &str) -> Option<(quietcontext_store::Page, Doc
     let page = context.root.store.page(url).ok().flatten()?;
     let document = context.root.store.document(page.document).ok().flatten()?;
     Some((page, document))
+}
+
+/// A page of the cache under the label that was asked for, which it may not have yet.
+fn named(
+    context: &Context,
+    url: &str,
+    label: &str,
+    known: &quietcontext_store::Page,
+    document: &DocumentInfo,
+    age: Duration,
+) -> Result<String, ToolError> {
+    let mut line = cached_line(url, document, age);
+    if document.labels.iter().any(|known| known == label) {
+        return Ok(line);
+    }
+    let mut text = context.root.store.raw(document.id).map_err(store_failed)?;
+    let copy = NewDocument {
+        kind: Some(document.kind),
+        ..NewDocument::new(Label::Fixed(label), Origin::Page)
+    };
+    let receipt = context.root.store.add(copy, &mut text, None).map_err(store_failed)?;
+    let page = quietcontext_store::Page { document: receipt.document, ..known.clone() };
+    context.root.store.remember_page(&page).map_err(store_failed)?;
+    line.push_str(&format!(" · as {}", clip_middle(&render::source(label), 80)));
+    Ok(line)
 }
 
 fn cached_line(url: &str, document: &DocumentInfo, age: Duration) -> String {

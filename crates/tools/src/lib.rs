@@ -16,6 +16,7 @@ mod error;
 mod exec_file;
 mod execute;
 mod fetch_index;
+mod flights;
 mod freshness;
 mod index;
 mod jobs;

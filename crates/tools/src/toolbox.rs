@@ -12,6 +12,7 @@ use quietcontext_store::Store;
 
 use crate::call::{Answer, Call, Progress};
 use crate::error::ToolError;
+use crate::flights::Flights;
 use crate::jobs::Jobs;
 use crate::limits;
 use crate::outbound::Outbound;
@@ -75,6 +76,8 @@ pub(crate) struct Root {
     pub scripts: Scripts,
     pub jobs: Jobs,
     pub policy: Policy,
+    /// URLs that are being fetched.
+    pub flights: Flights,
     /// Labels of outputs whose digest this process has answered.
     digested: Mutex<HashSet<String>>,
 }
@@ -206,6 +209,7 @@ impl Shared {
                 scripts: Scripts::default(),
                 jobs: Jobs::default(),
                 policy: self.config.policy(path),
+                flights: Flights::default(),
                 digested: Mutex::default(),
             })
         }))

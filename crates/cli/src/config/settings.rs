@@ -7,7 +7,7 @@ use std::{
 };
 
 use quietcontext_exec::sandbox::{Limits, Mode};
-use quietcontext_fetch::{HostPort, Mode as FetchMode};
+use quietcontext_fetch::{HostPort, Mode as FetchMode, OutboundProxy};
 use quietcontext_store::Retention;
 use tracing::level_filters::LevelFilter;
 
@@ -22,7 +22,10 @@ pub(crate) struct Settings {
     /// Hosts that may be reached beyond what `fetch_mode` allows.
     pub(crate) fetch_allow: Vec<HostPort>,
     /// Which hosts may be reached.
-    pub(crate) fetch_mode: FetchMode,
+    /// `None`: not set, and then the network's and the sandbox's modes decide.
+    pub(crate) fetch_mode: Option<FetchMode>,
+    /// The way out of fetches.
+    pub(crate) fetch_proxy: Option<OutboundProxy>,
     /// Which hosts confined programs may reach.
     pub(crate) network: Reach,
     /// Directories beyond the root that may be indexed.
@@ -44,7 +47,8 @@ impl Default for Settings {
         Self {
             data_dir: None,
             fetch_allow: Vec::new(),
-            fetch_mode: FetchMode::default(),
+            fetch_mode: None,
+            fetch_proxy: None,
             network: Reach::default(),
             readable: Vec::new(),
             log: LevelFilter::OFF,
@@ -53,6 +57,16 @@ impl Default for Settings {
             retention: Retention::default(),
             sandbox: Sandbox::default(),
         }
+    }
+}
+
+impl Settings {
+    /// Which hosts `fetch-index` may reach. A URL is a way out as well: what is said of the network of
+    /// programs holds for it unless it is said otherwise.
+    pub(crate) fn fetch_mode(&self) -> FetchMode {
+        let shut = self.network == Reach::Off || self.sandbox.mode == Some(Mode::ReadOnly);
+        let default = if shut { FetchMode::Off } else { FetchMode::Public };
+        self.fetch_mode.unwrap_or(default)
     }
 }
 
@@ -205,10 +219,24 @@ pub(crate) const SETTINGS: &[Setting] = &[
         key: "fetch.mode",
         alias: Some("fetch"),
         place: Place::Anywhere,
-        help: "which hosts fetch-index may reach: public, allowlist or off; default public",
-        show: |settings| word(&FETCH_MODES, settings.fetch_mode),
+        help: "which hosts fetch-index may reach: public, allowlist or off; default public, and off where \
+               programs have no network (network.mode off, sandbox.mode read-only)",
+        show: |settings| word(&FETCH_MODES, settings.fetch_mode()),
         set: |settings, value, _| {
-            settings.fetch_mode = value.choice(&FETCH_MODES)?;
+            settings.fetch_mode = Some(value.choice(&FETCH_MODES)?);
+            Ok(())
+        },
+    },
+    Setting {
+        key: "fetch.proxy",
+        alias: None,
+        place: Place::FileOnly,
+        help: "proxy for fetch-index, as http://HOST:PORT; HTTP_PROXY and its kin are not looked at; \
+               default none",
+        show: |settings| settings.fetch_proxy.as_ref().map(ToString::to_string).unwrap_or_default(),
+        set: |settings, value, _| {
+            let Value::Text(text) = value else { return Err("must be a string".to_owned()) };
+            settings.fetch_proxy = Some(OutboundProxy::parse(text)?);
             Ok(())
         },
     },

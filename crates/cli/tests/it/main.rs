@@ -31,3 +31,5 @@ mod stability;
 mod streams;
 #[cfg(test)]
 mod tools;
+#[cfg(test)]
+mod web;

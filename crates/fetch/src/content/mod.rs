@@ -1,5 +1,6 @@
 //! What a body is, and its text: declared types, conservative sniffing, refusals.
 
+mod json;
 mod sniff;
 mod types;
 
@@ -122,7 +123,8 @@ pub(crate) fn convert(answer: Answer, budget: &Budget) -> Result<Page, FetchErro
         if decoded.text.trim().is_empty() {
             notes.push("empty page".to_owned());
         }
-        (title, decoded.text)
+        let lines = (kind == PageKind::Json).then(|| json::laid_out(&decoded.text)).flatten();
+        (title, lines.unwrap_or(decoded.text))
     };
     let type_extension = known.map(|(.., extension)| *extension);
     Ok(Page {

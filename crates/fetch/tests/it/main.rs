@@ -15,6 +15,7 @@ mod limits;
 mod outcomes;
 mod pages;
 mod proxy;
+mod relay;
 mod server;
 mod text;
 mod tls;
