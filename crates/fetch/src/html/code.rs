@@ -28,7 +28,7 @@ fn text(tree: &Tree, pre: Id) -> String {
         match step {
             Step::Enter(id) => {
                 if let Some(text) = tree.text(id) {
-                    code.push_str(text);
+                    code.extend(text.chars().filter_map(sign));
                 } else if id != pre && (select::is_hidden(tree, id) || is_gutter(tree, id)) {
                     next = tree.after(Step::Leave(id), pre);
                 } else if tree.tag(id) == Some(Tag::Br) {
@@ -47,6 +47,16 @@ fn text(tree: &Tree, pre: Id) -> String {
     let blank_lines = code.len() - code.trim_start_matches(['\n', '\r']).len();
     code.drain(..blank_lines);
     if code.contains('\r') { code.replace("\r\n", "\n").replace('\r', "\n") } else { code }
+}
+
+/// Blanks that do not break and places where a line may are of the page, not of the code: with them it
+/// neither compiles nor is found.
+fn sign(c: char) -> Option<char> {
+    match c {
+        '\u{a0}' => Some(' '),
+        '\u{200b}' | '\u{2060}' | '\u{feff}' => None,
+        c => Some(c),
+    }
 }
 
 /// A block inside of a `<pre>` has lines of its own.
@@ -146,7 +156,7 @@ mod tests {
             ("<pre><span class=linenos>1</span>a\n<span class=linenos>2</span>b</pre>", "a\nb"),
             ("<pre><button>Copy</button>a * _b_ [c] \\d</pre>", "a * _b_ [c] \\d"),
             ("<pre>a\r\nb</pre>", "a\nb"),
-            ("<pre>\u{a0}x</pre>", "\u{a0}x"),
+            ("<pre>\u{a0}x&nbsp;y&#8203;(z)</pre>", " x y(z)"),
             (
                 "<pre>struct S&lt;T&gt;<div class=where>where\n    T: X,</div>{ }</pre>",
                 "struct S<T>\nwhere\n    T: X,\n{ }",

@@ -16,6 +16,7 @@ mod outcomes;
 mod pages;
 mod proxy;
 mod relay;
+mod saved;
 mod server;
 mod text;
 mod tls;

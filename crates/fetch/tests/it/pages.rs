@@ -37,11 +37,15 @@ fn pages_read_as_they_should() {
 }
 
 /// The parts between two texts.
-fn between<'a>(text: &'a str, start: &'a str, end: &'a str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn between<'a>(
+    text: &'a str,
+    start: &'a str,
+    end: &'a str,
+) -> impl Iterator<Item = &'a str> {
     text.split(start).skip(1).filter_map(move |part| part.split(end).next())
 }
 
-fn without_tags(html: &str) -> String {
+pub(crate) fn without_tags(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
     while let Some((before, after)) = rest.split_once('<') {
@@ -60,12 +64,14 @@ fn without_tags(html: &str) -> String {
     unescape(&text)
 }
 
-fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     [
         ("&lt;", "<"),
         ("&gt;", ">"),
         ("&quot;", "\""),
         ("&#39;", "'"),
+        ("&#64;", "@"),
+        ("&#8203;", ""),
         ("&nbsp;", " "),
         ("&para;", "¶"),
         ("&amp;", "&"),
@@ -74,9 +80,14 @@ fn unescape(text: &str) -> String {
     .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-/// Content without what nobody reads: scripts, styles, pictures, buttons, navigation.
+/// Content without what nobody reads.
 fn content(html: &str) -> String {
-    let mut content: String = between(html, "<!--content-->", "<!--/content-->").collect();
+    without_frames(&between(html, "<!--content-->", "<!--/content-->").collect::<String>())
+}
+
+/// A part of a page without scripts, styles, pictures, buttons, navigation.
+pub(crate) fn without_frames(html: &str) -> String {
+    let mut content = html.to_owned();
     for tag in ["script", "style", "svg", "button", "nav"] {
         let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
         while let Some(start) = content.find(&open) {
@@ -87,7 +98,7 @@ fn content(html: &str) -> String {
     content
 }
 
-fn words(text: &str) -> HashMap<String, usize> {
+pub(crate) fn words(text: &str) -> HashMap<String, usize> {
     let mut words = HashMap::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         *words.entry(word.to_lowercase()).or_insert(0) += 1;
@@ -128,7 +139,7 @@ fn nearly_all_words_and_all_code_blocks_survive() {
 }
 
 /// A code block's text: tags out, line numbers with them.
-fn tagless(html: &str) -> String {
+pub(crate) fn tagless(html: &str) -> String {
     let mut text = String::new();
     let mut rest = html;
     while let Some((before, after)) = rest.split_once('<') {
