@@ -133,6 +133,14 @@ pub(crate) fn may_build(text: &str) -> bool {
     BUILD_WORDS.iter().any(|word| text.contains(word))
 }
 
+/// The directory a program is installed in, without links; for one of an npm package all packages
+/// beside it.
+fn installed(program: &Path) -> Option<PathBuf> {
+    let real = program.canonicalize().ok()?;
+    let packages = real.ancestors().filter(|place| place.ends_with("node_modules")).last();
+    packages.or_else(|| real.parent()).map(Path::to_owned)
+}
+
 /// Name of a workspace's directory among the caches.
 fn cache_name(root: &Path) -> String {
     let hash = Sha256::digest(root.as_os_str().as_bytes());
@@ -189,6 +197,7 @@ impl Boxes {
     pub(crate) fn profile(
         &self,
         place: &Place<'_>,
+        program: &Path,
         cwd: &Path,
         environment: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     ) -> Profile {
@@ -201,6 +210,8 @@ impl Boxes {
             let mut places = config.readable.iter().chain(&config.writable).chain([&root]);
             places.any(|place| path.starts_with(place))
         };
+        // The search path may hold a link to it.
+        let own = installed(program).filter(|place| sandbox::hides(place, &homes));
         let bare = |path: &&PathBuf| !sandbox::hides(path, &homes) || shown(path);
         let emptied = config.emptied.iter().filter(bare).cloned().collect();
         let network = if place.outbound.is_some() { Network::Proxied } else { Network::Off };
@@ -214,7 +225,7 @@ impl Boxes {
             scratch: Some(place.scratch.to_owned()),
             layers: place.builds,
             caches: place.root.and_then(|root| self.caches_of(root)),
-            readable: config.readable.iter().filter(outside).cloned().collect(),
+            readable: own.iter().chain(&config.readable).filter(outside).cloned().collect(),
             writable: config.writable.iter().filter(outside).cloned().collect(),
             hidden: place.hidden.to_vec(),
             unprotected: config.unprotected.clone(),
@@ -263,5 +274,40 @@ impl Boxes {
         networks.retain(|_, known| known.strong_count() > 0);
         networks.insert(root.to_owned(), Arc::downgrade(&network));
         network
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_installed_where_its_link_leads() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().canonicalize().unwrap();
+        for name in ["bin", "opt/tool", "a/node_modules/tool/node_modules/part"] {
+            std::fs::create_dir_all(base.join(name)).unwrap();
+        }
+        for (target, want) in [
+            ("opt/tool/run", "opt/tool"),
+            ("a/node_modules/tool/node_modules/part/cli.js", "a/node_modules"),
+        ] {
+            let link = base.join("bin/run");
+            let _none_yet = std::fs::remove_file(&link);
+            std::fs::write(base.join(target), "").unwrap();
+            std::os::unix::fs::symlink(base.join(target), &link).unwrap();
+            assert_eq!(installed(&link), Some(base.join(want)));
+        }
+        assert_eq!(installed(&base.join("none")), None);
+    }
+
+    #[test]
+    fn what_builds_or_starts_something_gets_layers() {
+        for text in ["cargo build", "make", "npm ci", "./gradlew test", "subprocess.run(x)"] {
+            assert!(may_build(text), "{text}");
+        }
+        for text in ["true", "ls -la", "print(6*7)", "git status", "cat file | wc -l"] {
+            assert!(!may_build(text), "{text}");
+        }
     }
 }

@@ -39,7 +39,7 @@ impl Launch<'_> {
     ) -> io::Result<Box<dyn Supervisor>> {
         let place = &self.place;
         let joined = place.root.and_then(|root| boxes.network(root));
-        let profile = boxes.profile(place, &self.cwd, self.environment.clone());
+        let profile = boxes.profile(place, &self.program, &self.cwd, self.environment.clone());
         let launch = sandbox::Launch {
             binary: boxes.binary(),
             rung,

@@ -176,7 +176,7 @@ impl Shared {
         };
         let rung = self.boxes().and_then(|boxes| boxes.rung(&self.scratch).ok());
         let profile = match self.boxes() {
-            Some(boxes) => boxes.profile(&place, own, Vec::new()),
+            Some(boxes) => boxes.profile(&place, boxes.binary(), own, Vec::new()),
             None => Profile::new(own.to_owned(), own.to_owned()),
         };
         let profile = Profile {
