@@ -133,12 +133,24 @@ pub(crate) fn may_build(text: &str) -> bool {
     BUILD_WORDS.iter().any(|word| text.contains(word))
 }
 
-/// The directory a program is installed in, without links; for one of an npm package all packages
-/// beside it.
-fn installed(program: &Path) -> Option<PathBuf> {
-    let real = program.canonicalize().ok()?;
-    let packages = real.ancestors().filter(|place| place.ends_with("node_modules")).last();
-    packages.or_else(|| real.parent()).map(Path::to_owned)
+/// The directories that a program needs shown, without links: those its links lead through, and the
+/// one it is installed in; for one of an npm package all packages beside it.
+fn installed(program: &Path) -> Vec<PathBuf> {
+    /// Links that lead to a program one after the other.
+    const LINKS: usize = 8;
+    let mut places = Vec::new();
+    let mut at = program.to_owned();
+    for _ in 0..LINKS {
+        let Ok(link) = std::fs::read_link(&at) else { break };
+        let Some(parent) = at.parent() else { break };
+        at = parent.join(link);
+        places.extend(at.parent().and_then(|place| place.canonicalize().ok()));
+    }
+    if let Ok(real) = program.canonicalize() {
+        let packages = real.ancestors().filter(|place| place.ends_with("node_modules")).last();
+        places.extend(packages.or_else(|| real.parent()).map(Path::to_owned));
+    }
+    places
 }
 
 /// Name of a workspace's directory among the caches.
@@ -211,7 +223,8 @@ impl Boxes {
             places.any(|place| path.starts_with(place))
         };
         // The search path may hold a link to it.
-        let own = installed(program).filter(|place| sandbox::hides(place, &homes));
+        let mut own = installed(program);
+        own.retain(|place| sandbox::hides(place, &homes));
         let bare = |path: &&PathBuf| !sandbox::hides(path, &homes) || shown(path);
         let emptied = config.emptied.iter().filter(bare).cloned().collect();
         let network = if place.outbound.is_some() { Network::Proxied } else { Network::Off };
@@ -296,9 +309,15 @@ mod tests {
             let _none_yet = std::fs::remove_file(&link);
             std::fs::write(base.join(target), "").unwrap();
             std::os::unix::fs::symlink(base.join(target), &link).unwrap();
-            assert_eq!(installed(&link), Some(base.join(want)));
+            assert!(installed(&link).contains(&base.join(want)), "{target}");
+            // A link to the link: its directory is on the way.
+            let second = base.join("second");
+            let _none_yet = std::fs::remove_file(&second);
+            std::os::unix::fs::symlink("bin/run", &second).unwrap();
+            let shown = installed(&second);
+            assert!([base.join("bin"), base.join(want)].iter().all(|place| shown.contains(place)));
         }
-        assert_eq!(installed(&base.join("none")), None);
+        assert!(installed(&base.join("none")).is_empty());
     }
 
     #[test]
