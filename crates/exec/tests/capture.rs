@@ -127,6 +127,8 @@ fn memory_stays_flat_and_a_hundred_megabytes_are_quick() {
     let run = bench.shell("head -c 100000000 /dev/zero");
     let took = started.elapsed();
     assert_eq!((run.exit, run.stdout.len()), (Exit::Code(0), 100_000_000));
-    assert!(peak_kib() - before < 4 * 1024, "{} KiB more", peak_kib() - before);
+    // Threads that ended meanwhile may have given more back than the run took.
+    let more = peak_kib().saturating_sub(before);
+    assert!(more < 4 * 1024, "{more} KiB more");
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
