@@ -53,6 +53,13 @@ pub struct BoxConfig {
     pub limits: Limits,
 }
 
+impl BoxConfig {
+    /// Every home of the user, the one of `HOME` first.
+    fn homes(&self) -> Vec<&PathBuf> {
+        std::iter::once(&self.home).chain(&self.other_homes).collect()
+    }
+}
+
 /// The way out of a box for programs of one workspace: serves a listener that lies inside.
 pub trait Outbound: fmt::Debug + Send + Sync {
     /// Serves the listener until the outlet is dropped.
@@ -164,7 +171,7 @@ impl Boxes {
     /// hidden: what the user runs by name, a box can run too.
     pub(crate) fn new(mut config: BoxConfig, path: &OsStr) -> Self {
         let programs = std::env::split_paths(path).filter_map(|entry| entry.canonicalize().ok());
-        let homes: Vec<_> = std::iter::once(&config.home).chain(&config.other_homes).collect();
+        let homes = config.homes();
         let shown: Vec<_> =
             programs.filter(|entry| entry.is_dir() && sandbox::hides(entry, &homes)).collect();
         config.readable.extend(shown);
@@ -216,7 +223,7 @@ impl Boxes {
         let config = &self.config;
         let root = place.root.unwrap_or(place.scratch).to_owned();
         let outside = |path: &&PathBuf| !path.starts_with(&root);
-        let homes: Vec<_> = std::iter::once(&config.home).chain(&config.other_homes).collect();
+        let homes = config.homes();
         // Hidden already, unless something shows it again.
         let shown = |path: &PathBuf| {
             let mut places = config.readable.iter().chain(&config.writable).chain([&root]);

@@ -78,16 +78,9 @@ impl Drop for Cage {
 fn run(binary: &Path, rung: Rung, cage: &Cage, port: u16) -> io::Result<i32> {
     let profile = Profile::new(cage.base.join("workspace"), cage.base.join("home"));
     let specification = Specification {
-        action: Action::Canary,
-        rung,
-        server: std::process::id(),
-        join: false,
-        share_network: false,
-        profile,
-        program: PathBuf::new(),
-        arguments: Vec::new(),
         outside: cage.targets(),
         port,
+        ..Specification::built_in(Action::Canary, rung, profile)
     };
     let stdin = std::fs::File::open("/dev/null")?.into();
     let launch = Launch { binary, rung, stdin, join: None, share_network: false };

@@ -79,6 +79,24 @@ pub(super) struct Specification {
     pub(super) port: u16,
 }
 
+impl Specification {
+    /// What the binary itself does in a program's place, with a network of its own.
+    pub(super) fn built_in(action: Action, rung: Rung, profile: Profile) -> Self {
+        Self {
+            action,
+            rung,
+            server: std::process::id(),
+            join: false,
+            share_network: false,
+            profile,
+            program: PathBuf::new(),
+            arguments: Vec::new(),
+            outside: Vec::new(),
+            port: 0,
+        }
+    }
+}
+
 wire_struct!(Specification {
     action,
     rung,
@@ -129,16 +147,11 @@ fn specification(
 ) -> io::Result<Specification> {
     profile.validate().map_err(io::Error::other)?;
     Ok(Specification {
-        action: Action::Run,
-        rung: launch.rung,
-        server: std::process::id(),
         join: launch.join.is_some(),
         share_network: launch.share_network,
-        profile: profile.clone(),
         program: program.to_path_buf(),
         arguments: arguments.to_vec(),
-        outside: Vec::new(),
-        port: 0,
+        ..Specification::built_in(Action::Run, launch.rung, profile.clone())
     })
 }
 

@@ -107,18 +107,7 @@ fn setting(name: &str) -> Option<String> {
 /// Tries every layer in a process of its own and gives them in a fixed order.
 pub fn probe(binary: &Path) -> io::Result<Vec<Layer>> {
     let profile = Profile::new(PathBuf::from("/var/empty"), PathBuf::from("/nonexistent"));
-    let specification = Specification {
-        action: Action::Probe,
-        rung: Rung::Namespaces,
-        server: std::process::id(),
-        join: false,
-        share_network: false,
-        profile,
-        program: PathBuf::new(),
-        arguments: Vec::new(),
-        outside: Vec::new(),
-        port: 0,
-    };
+    let specification = Specification::built_in(Action::Probe, Rung::Namespaces, profile);
     let stdin = std::fs::File::open("/dev/null")?.into();
     let launch = Launch { binary, rung: Rung::Namespaces, stdin, join: None, share_network: false };
     let (mut command, mut link) = launch_with(&specification, launch)?;

@@ -1,9 +1,8 @@
 //! The reader of PDFs as a program of a box, or behind its filter alone where there is no box.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use super::parent::{Action, Launch, Link, Specification, launch_with};
@@ -19,17 +18,6 @@ pub(crate) fn reader(
 ) -> io::Result<(Command, Link)> {
     let action = if rung.is_some() { Action::Read } else { Action::ReadBare };
     let rung = rung.unwrap_or(Rung::Landlock);
-    let specification = Specification {
-        action,
-        rung,
-        server: std::process::id(),
-        join: false,
-        share_network: false,
-        profile,
-        program: PathBuf::new(),
-        arguments: Vec::<OsString>::new(),
-        outside: Vec::new(),
-        port: 0,
-    };
+    let specification = Specification::built_in(action, rung, profile);
     launch_with(&specification, Launch { binary, rung, stdin, join: None, share_network: false })
 }

@@ -62,12 +62,12 @@ mod tests {
 
     #[test]
     fn hidden_directories_cover_what_nothing_shows_again() {
-        let profile = Profile::new(PathBuf::from("/tmp/work"), PathBuf::from("/home/u"));
+        let profile = Profile::new(PathBuf::from("/tmp/root"), PathBuf::from("/home/u"));
         for (path, want) in [
             ("/run/docker.sock", true),
             ("/home/u/.gnupg/agent", true),
             ("/srv/db.sock", false),
-            ("/tmp/work/db.sock", false),
+            ("/tmp/root/db.sock", false),
             ("/tmp/other.sock", true),
         ] {
             assert_eq!(covered(Path::new(path), &profile), want, "{path}");

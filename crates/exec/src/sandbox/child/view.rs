@@ -243,7 +243,7 @@ mod tests {
     fn deeper_wins_and_showing_comes_after_hiding() {
         let path = PathBuf::from;
         let got = in_order(vec![
-            (path("/tmp/work"), Change::Writable),
+            (path("/tmp/root"), Change::Writable),
             (path("/home/u"), Change::Empty),
             (path("/tmp"), Change::ReadOnly),
             (path("/home/u/.cargo"), Change::ReadOnly),
@@ -254,7 +254,7 @@ mod tests {
             (path("/tmp"), Change::Empty),
             (path("/tmp"), Change::ReadOnly),
             (path("/home/u"), Change::Empty),
-            (path("/tmp/work"), Change::Writable),
+            (path("/tmp/root"), Change::Writable),
             (path("/home/u/.cargo"), Change::ReadOnly),
         ];
         assert_eq!(got, want);
