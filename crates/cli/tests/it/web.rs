@@ -387,3 +387,35 @@ fn without_a_network_nothing_is_fetched_unless_it_is_said() {
         assert_eq!(outcome.stdout.contains("fetching is off"), !fetched, "{settings}: {outcome:?}");
     }
 }
+
+/// A line per URL, and no more than its parts: the median over real pages stays below 160 bytes.
+#[test]
+fn the_answer_of_a_url_is_short() {
+    const PAGES: [(&str, &str); 5] = [
+        (
+            "/stable/std/ops/trait.Drop.html",
+            include_str!("../../../fetch/tests/saved/rustdoc.html"),
+        ),
+        (
+            "/book/ch03-01-variables-and-mutability.html",
+            include_str!("../../../fetch/tests/saved/mdbook.html"),
+        ),
+        ("/en/8.1.x/arguments.html", include_str!("../../../fetch/tests/saved/sphinx.html")),
+        ("/getting-started/", include_str!("../../../fetch/tests/saved/mkdocs.html")),
+        (
+            "/apidocs/org/jsoup/nodes/Attribute.html",
+            include_str!("../../../fetch/tests/saved/javadoc.html"),
+        ),
+    ];
+    let site = Site::start(|path, _| {
+        ok("text/html; charset=utf-8", PAGES.iter().find(|page| page.0 == path).unwrap().1)
+    });
+    let world = World::outside_of_tmp();
+    let mut server = site.serve(&world);
+    let requests: Vec<_> = PAGES.iter().map(|(path, _)| site.url(path)).collect();
+    let answer = server.call("fetch-index", json!({"requests": requests}));
+    let mut lengths: Vec<_> = answer.text.lines().map(str::len).collect();
+    lengths.sort_unstable();
+    assert_eq!(lengths.len(), PAGES.len(), "{answer:?}");
+    assert!(lengths[PAGES.len() / 2] <= 160, "{lengths:?}: {answer:?}");
+}
