@@ -95,6 +95,20 @@ impl Decoder {
         }
     }
 
+    /// How many bytes have been unpacked.
+    pub(crate) fn unpacked(&self) -> usize {
+        let sink = match &self.0 {
+            Inner::Identity(sink) => Some(sink),
+            Inner::Gzip(decoder) => Some(decoder.get_ref()),
+            Inner::Deflate(sink) => sink.as_ref(),
+            Inner::Zlib(decoder) => Some(decoder.get_ref()),
+            Inner::RawDeflate(decoder) => Some(decoder.get_ref()),
+            Inner::Brotli(decoder) => Some(decoder.get_ref()),
+            Inner::Zstd(decoder) => Some(decoder.get_ref()),
+        };
+        sink.map_or(0, |sink| sink.bytes.len())
+    }
+
     /// The unpacked bytes; an error when the stream is not complete.
     pub(crate) fn finish(self) -> io::Result<Vec<u8>> {
         let sink = match self.0 {

@@ -29,12 +29,21 @@ use crate::{
 /// Bodies above this are converted one at a time: their trees are what costs memory.
 const LARGE_BODY: usize = 1 << 20;
 
+/// Unpacked bodies above this wait for one of [`HELD_BODIES`] places before they grow on, so that many
+/// servers that never end cannot fill the memory together.
+const HELD_BODY: usize = 4 << 20;
+const HELD_BODIES: usize = 2;
+
+/// How many bytes are unpacked between two looks at what came of them.
+const UNPACKED_BYTES: usize = 256;
+
 /// Fetches URLs. Cheap to build, opens nothing before the first fetch; shared in an [`Arc`].
 pub struct Fetcher {
     config: FetchConfig,
     resolver: Arc<dyn Resolve>,
     dialer: Dialer,
     large: Arc<Semaphore>,
+    held: Semaphore,
     hosts: Hosts,
 }
 
@@ -57,7 +66,8 @@ impl Fetcher {
     pub fn new(config: FetchConfig, resolver: Arc<dyn Resolve>) -> Self {
         let dialer = Dialer::new(config.extra_roots.clone(), config.proxy.clone());
         let hosts = Hosts::new(config.limits.per_host);
-        Self { config, resolver, dialer, large: Arc::new(Semaphore::new(1)), hosts }
+        let (large, held) = (Arc::new(Semaphore::new(1)), Semaphore::new(HELD_BODIES));
+        Self { config, resolver, dialer, large, held, hosts }
     }
 
     /// Fetches one URL and gives its text; needs a tokio runtime with time and I/O. Dropping the
@@ -242,6 +252,7 @@ impl Fetcher {
             return Err(too_large);
         }
         let mut wire_bytes = 0;
+        let mut place = None;
         while let Some(piece) = within(limits.idle, target, Step::Body, response.chunk())
             .await?
             .map_err(|error| connect::fault(error, target, limits).error)?
@@ -250,12 +261,18 @@ impl Fetcher {
             if wire_bytes > limits.wire_bytes {
                 return Err(too_large);
             }
-            decoder.push(&piece).map_err(|error| match error.kind() {
-                ErrorKind::FileTooLarge => {
-                    FetchError::TooLarge { what: "unpacked body", limit: limits.body_bytes }
+            for part in piece.chunks(UNPACKED_BYTES) {
+                decoder.push(part).map_err(|error| match error.kind() {
+                    ErrorKind::FileTooLarge => {
+                        FetchError::TooLarge { what: "unpacked body", limit: limits.body_bytes }
+                    }
+                    _ => broken("its compressed body is damaged"),
+                })?;
+                if place.is_none() && decoder.unpacked() > HELD_BODY {
+                    let closed = |_| FetchError::Convert { what: "the fetcher is closed" };
+                    place = Some(self.held.acquire().await.map_err(closed)?);
                 }
-                _ => broken("its compressed body is damaged"),
-            })?;
+            }
         }
         let body = decoder.finish().map_err(|error| match error.kind() {
             ErrorKind::FileTooLarge => {
@@ -264,7 +281,9 @@ impl Fetcher {
             _ => broken("its compressed body is damaged or incomplete"),
         })?;
         let answer = Answer { first, url, content_type, etag, last_modified, wire_bytes, body };
-        self.convert(answer).await.map(|page| Outcome::Page(Box::new(page)))
+        let page = self.convert(answer).await;
+        drop(place);
+        page.map(|page| Outcome::Page(Box::new(page)))
     }
 
     /// Converts on a blocking thread; dropping the future makes that thread stop soon.

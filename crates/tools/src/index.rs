@@ -339,7 +339,11 @@ impl Run<'_> {
             Ok(text) => text,
             Err(error) => {
                 tracing::debug!(%error, "a file was not read");
-                return Ok(Some(if pdf { Reason::Pdf } else { Reason::Unreadable }));
+                return Ok(Some(match error {
+                    ToolError::Refused(_) if pdf => Reason::PdfUnconfined,
+                    _ if pdf => Reason::Pdf,
+                    _ => Reason::Unreadable,
+                }));
             }
         };
         let document = text.describe(document(label, &path, stamp));

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 
-use quietcontext_exec::{Pdf, PdfError};
+use quietcontext_exec::{ExecError, Pdf, PdfError};
 
 use crate::error::ToolError;
 use crate::render::{counted, one_line};
@@ -42,7 +42,11 @@ impl Pages {
             Err(PdfError::Cancelled) => Err(ToolError::Cancelled),
             Err(error) => {
                 tracing::debug!(?error, "a PDF was not read");
-                Err(ToolError::Failed(format!("{error}; nothing was indexed")))
+                let message = format!("{error}; nothing was indexed");
+                Err(match error {
+                    PdfError::Exec(ExecError::Unconfinable(_)) => ToolError::Refused(message),
+                    _ => ToolError::Failed(message),
+                })
             }
         }
     }

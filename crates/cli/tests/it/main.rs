@@ -33,3 +33,4 @@ mod streams;
 mod tools;
 #[cfg(test)]
 mod web;
+mod web_limits;

@@ -1,6 +1,8 @@
 //! PDFs by page, through the real binary: in a box, without one, and hostile ones.
 
 use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
 
 use serde_json::json;
 
@@ -44,6 +46,79 @@ fn a_hit_says_its_page_in_a_box_and_without_one() {
             );
             assert_eq!(raw.text, "b'%PDF-'\n");
         }
+    }
+}
+
+/// The command on a kernel without user namespaces, and without Landlock if `bare`: calls that would give
+/// them are refused.
+fn on_a_poor_kernel(mut command: Command, bare: bool) -> Command {
+    const NUMBER: u32 = 0;
+    const FLAGS: u32 = 16;
+    let step = |code, value, hit, miss| libc::sock_filter { code, jt: hit, jf: miss, k: value };
+    let load = |offset| step((libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, offset, 0, 0);
+    let equal = |value, hit, miss| {
+        step((libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16, value as u32, hit, miss)
+    };
+    let has = |value, hit, miss| {
+        step((libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16, value as u32, hit, miss)
+    };
+    let end = |value| step((libc::BPF_RET | libc::BPF_K) as u16, value, 0, 0);
+    let refused = |errno: i32| libc::SECCOMP_RET_ERRNO | errno as u32;
+    let landlock = if bare { libc::SYS_landlock_create_ruleset } else { -1 };
+    let mut filter = [
+        load(NUMBER),
+        equal(landlock, 6, 0),
+        equal(libc::SYS_clone3, 5, 0),
+        equal(libc::SYS_unshare, 5, 0),
+        equal(libc::SYS_clone, 0, 2),
+        load(FLAGS),
+        has(i64::from(libc::CLONE_NEWUSER), 2, 0),
+        end(libc::SECCOMP_RET_ALLOW),
+        end(refused(libc::ENOSYS)),
+        end(refused(libc::EPERM)),
+    ];
+    #[expect(unsafe_code, reason = "a filter is the only way to such a kernel")]
+    // SAFETY: between fork and exec there are only system calls; the filter lives in the closure.
+    unsafe {
+        command.pre_exec(move || {
+            let program =
+                libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+            let failed = libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+                || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
+                    != 0;
+            if failed { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+        });
+    }
+    command
+}
+
+#[test]
+fn without_namespaces_pdfs_are_read_and_without_any_box_they_are_not() {
+    for (bare, flags, read) in
+        [(false, &[][..], true), (true, &[], false), (true, &["--sandbox", "off"], true)]
+    {
+        let world = World::outside_of_tmp();
+        fs::write(world.work().join("manual.pdf"), MANUAL).unwrap();
+        fs::write(world.work().join("plain.txt"), "plain text\n").unwrap();
+        let command = on_a_poor_kernel(world.command(flags), bare);
+        let mut server = crate::harness::Server::start(command);
+        server.initialize();
+        // What programs meet on this kernel.
+        let run = server.call("execute", crate::harness::shell("echo ran"));
+        assert_eq!(run.text.contains("ran\n"), read, "{bare} {flags:?}: {run:?}");
+        let answer = server.call("index", json!({"path": "manual.pdf"}));
+        if read {
+            assert!(answer.text.ends_with(" · 2 pages"), "{bare} {flags:?}: {answer:?}");
+            let found = server.call("search", json!({"queries": ["gigawatts"]}));
+            assert!(found.text.contains("page 2 > 2. Flux capacitors"), "{found:?}");
+        } else {
+            assert!(answer.text.starts_with("error: sandbox unavailable: "), "{answer:?}");
+            assert!(answer.text.ends_with("; nothing was indexed"), "{answer:?}");
+            assert_eq!(answer.text.lines().count(), 1, "{answer:?}");
+        }
+        let all = server.call("index", json!({"path": "."}));
+        assert_eq!(all.text.contains("1 PDFs, because no sandbox can be had"), !read, "{all:?}");
+        assert!(!all.is_error, "{all:?}");
     }
 }
 

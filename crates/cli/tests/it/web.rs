@@ -1,76 +1,10 @@
 //! Pages through the real binary: every kind of content, what is no content, the cache, many URLs.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 use serde_json::json;
 
-use crate::harness::{PATIENCE, Server, World, wait_until};
-
-/// A server on loopback: its `host:port`, and how often it was asked.
-struct Site {
-    host: String,
-    hits: Arc<AtomicUsize>,
-}
-
-impl Site {
-    /// Answers each path by `respond`, in a thread per connection.
-    fn start(respond: impl Fn(&str, usize) -> Vec<u8> + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let site = Self { host: listener.local_addr().unwrap().to_string(), hits: Arc::default() };
-        let (hits, respond) = (Arc::clone(&site.hits), Arc::new(respond));
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (hits, respond, mut stream) =
-                    (Arc::clone(&hits), Arc::clone(&respond), stream.unwrap());
-                std::thread::spawn(move || {
-                    let mut head = Vec::new();
-                    let mut byte = [0];
-                    while !head.ends_with(b"\r\n\r\n")
-                        && stream.read(&mut byte).is_ok_and(|n| n == 1)
-                    {
-                        head.push(byte[0]);
-                    }
-                    let head = String::from_utf8_lossy(&head).into_owned();
-                    let hit = hits.fetch_add(1, Ordering::SeqCst) + 1;
-                    let path = head.split(' ').nth(1).unwrap_or_default();
-                    drop(stream.write_all(&respond(path, hit)));
-                });
-            }
-        });
-        site
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.host)
-    }
-
-    fn hits(&self) -> usize {
-        self.hits.load(Ordering::SeqCst)
-    }
-
-    /// A server of the binary that may reach this site.
-    fn serve(&self, world: &World) -> Server {
-        world.configure(&format!("fetch.allow = [\"{}\"]\n", self.host));
-        let mut server = world.serve();
-        server.initialize();
-        server
-    }
-}
-
-fn answer(status: &str, head: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
-    let body = body.as_ref();
-    let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status}\r\n{head}Content-Length: {length}\r\nConnection: close\r\n\r\n");
-    [head.as_bytes(), body].concat()
-}
-
-fn ok(kind: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
-    answer("200 OK", &format!("Content-Type: {kind}\r\n"), body)
-}
+use crate::harness::{PATIENCE, Site, World, answer, ok, wait_until};
 
 const ARTICLE: &str = "<html><head><title>Zebras</title></head><body><nav>Home NAVIGATION</nav><main>\
     <h1>Zebras</h1><p>The striped animal eats grass in the wide savanna all day long, and when night \
@@ -386,36 +320,4 @@ fn without_a_network_nothing_is_fetched_unless_it_is_said() {
         assert_eq!(site.hits() > before, fetched, "{settings}: {outcome:?}");
         assert_eq!(outcome.stdout.contains("fetching is off"), !fetched, "{settings}: {outcome:?}");
     }
-}
-
-/// A line per URL, and no more than its parts: the median over real pages stays below 160 bytes.
-#[test]
-fn the_answer_of_a_url_is_short() {
-    const PAGES: [(&str, &str); 5] = [
-        (
-            "/stable/std/ops/trait.Drop.html",
-            include_str!("../../../fetch/tests/saved/rustdoc.html"),
-        ),
-        (
-            "/book/ch03-01-variables-and-mutability.html",
-            include_str!("../../../fetch/tests/saved/mdbook.html"),
-        ),
-        ("/en/8.1.x/arguments.html", include_str!("../../../fetch/tests/saved/sphinx.html")),
-        ("/getting-started/", include_str!("../../../fetch/tests/saved/mkdocs.html")),
-        (
-            "/apidocs/org/jsoup/nodes/Attribute.html",
-            include_str!("../../../fetch/tests/saved/javadoc.html"),
-        ),
-    ];
-    let site = Site::start(|path, _| {
-        ok("text/html; charset=utf-8", PAGES.iter().find(|page| page.0 == path).unwrap().1)
-    });
-    let world = World::outside_of_tmp();
-    let mut server = site.serve(&world);
-    let requests: Vec<_> = PAGES.iter().map(|(path, _)| site.url(path)).collect();
-    let answer = server.call("fetch-index", json!({"requests": requests}));
-    let mut lengths: Vec<_> = answer.text.lines().map(str::len).collect();
-    lengths.sort_unstable();
-    assert_eq!(lengths.len(), PAGES.len(), "{answer:?}");
-    assert!(lengths[PAGES.len() / 2] <= 160, "{lengths:?}: {answer:?}");
 }

@@ -3,8 +3,8 @@
 //! A PDF is a program in a dozen old formats, and its parsers have a history. The one here runs as
 //! the product's own binary in a box of its own: no workspace, no network, bounded memory, time and
 //! output, and behind a filter that leaves it some thirty system calls, none of which opens anything.
-//! Where boxes cannot be had, or the user turned them off, the same process runs behind the same
-//! filter and bounds without the box around it. A crash is one line, and the pages before it are kept.
+//! Where the user turned boxes off the same process runs behind the same filter and bounds without the
+//! box around it; where none can be had it does not run. A crash is one line, the pages before it are kept.
 
 mod frame;
 mod interpret;
@@ -174,7 +174,7 @@ impl Shared {
             shares_ports: false,
             builds: false,
         };
-        let rung = self.boxes().and_then(|boxes| boxes.rung(&self.scratch).ok());
+        let rung = self.boxes().map(|boxes| boxes.rung(&self.scratch)).transpose()?;
         let profile = match self.boxes() {
             Some(boxes) => boxes.profile(&place, boxes.binary(), own, Vec::new()),
             None => Profile::new(own.to_owned(), own.to_owned()),

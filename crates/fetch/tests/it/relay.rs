@@ -13,6 +13,7 @@ use tokio::{
 };
 
 use crate::server::{Names, Reply, Server, config, fetch, fetcher, ok, response};
+use crate::tls::{authority, serve};
 
 /// A proxy that leads every tunnel to one port here, or answers `refusal`.
 async fn proxy(
@@ -86,6 +87,28 @@ async fn the_proxy_is_told_the_checked_address_and_the_guard_holds() {
     }
     let asked = heads.lock().unwrap().concat();
     assert!(asked.matches("CONNECT").count() == asked.matches(PUBLIC).count() / 2, "{asked}");
+}
+
+/// TLS goes through the tunnel to the host that was asked for: the proxy can lead elsewhere, and is noticed.
+#[tokio::test]
+async fn the_certificate_is_checked_through_the_proxy() {
+    let own = authority();
+    let port = serve(&own, "docs.example", ok("text/plain", "over TLS\n")).await;
+    let (proxy, heads) = proxy(port, None).await;
+    let mut settings = config(&[]);
+    settings.proxy = Some(proxy);
+    settings.extra_roots = vec![own.der.clone()];
+    let names = Names::new(&[("docs.example", &[&[PUBLIC]]), ("other.example", &[&[PUBLIC]])]);
+    let fetcher = Fetcher::new(settings, names);
+    let Outcome::Page(page) = fetch(&fetcher, "https://docs.example/a").await.unwrap() else {
+        panic!("no page")
+    };
+    assert_eq!(page.text, "over TLS\n");
+    let head = heads.lock().unwrap().concat();
+    assert!(head.starts_with(&format!("CONNECT {PUBLIC}:443 HTTP/1.1\r\n")), "{head}");
+    assert!(!head.contains("docs.example"), "{head}");
+    let error = fetch(&fetcher, "https://other.example/").await.unwrap_err().to_string();
+    assert!(error.ends_with("failed: the certificate is for another name"), "{error}");
 }
 
 #[tokio::test]

@@ -16,12 +16,14 @@ use tokio_rustls::TlsAcceptor;
 
 use super::server::{Names, Server, answer_tls, config, fetch, ok, response};
 
-struct Authority {
+/// Who vouches for the servers of a test.
+pub(crate) struct Authority {
     issuer: Issuer<'static, KeyPair>,
-    der: Vec<u8>,
+    pub(crate) der: Vec<u8>,
 }
 
-fn authority() -> Authority {
+/// A new one.
+pub(crate) fn authority() -> Authority {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -49,7 +51,7 @@ fn acceptor(authority: &Authority, name: &str, protocols: &[&str]) -> TlsAccepto
 }
 
 /// A server for `name` that answers every request with `bytes`; gives its port.
-async fn serve(authority: &Authority, name: &str, bytes: Vec<u8>) -> u16 {
+pub(crate) async fn serve(authority: &Authority, name: &str, bytes: Vec<u8>) -> u16 {
     let acceptor = acceptor(authority, name, &[]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -96,6 +96,8 @@ pub(crate) enum Reason {
     NotAFile,
     /// Encrypted, damaged, without text, or too hard for their reader.
     Pdf,
+    /// There is no box to read them in.
+    PdfUnconfined,
     Secret,
     TooLarge,
     Unreadable,
@@ -115,6 +117,7 @@ impl Reason {
             Self::Minified => "minified",
             Self::NotAFile => "not regular files",
             Self::Pdf => "PDFs without readable text",
+            Self::PdfUnconfined => "PDFs, because no sandbox can be had",
             Self::Secret => "secret files",
             Self::TooLarge => "over 32 MiB",
             Self::Unreadable => "unreadable",

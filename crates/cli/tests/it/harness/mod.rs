@@ -2,6 +2,7 @@
 
 mod processes;
 mod server;
+mod site;
 
 use std::{
     ffi::OsString,
@@ -17,6 +18,7 @@ use tempfile::TempDir;
 pub(crate) use self::{
     processes::{assert_gone, mark, sleeper, wait_for_process, wait_until},
     server::{Server, shell},
+    site::{Site, answer, ok},
 };
 
 /// How long anything may take that has no tighter limit; the machine may be busy.
