@@ -9,7 +9,8 @@
 //! the pieces, `write` (whole documents), `stream` (large ones), `steps` (many) and `growing` put
 //! them into the file; `label` leads to them and buries what nothing leads to; `read`, `raw` and
 //! `find` get them out; `search` owns the full-text tables. `pool` and `gate` hold the connections,
-//! `background` does what nobody waits for.
+//! `background` does what nobody waits for. `journal` and
+//! `announce` are files beside the store: what was called, and what runs in some process now.
 //!
 //! What always holds (each has its test in `tests/`):
 //! 1. A receipt is given after its commit; a kill at any point takes nothing that was told of.
@@ -18,6 +19,7 @@
 //! 4. No transaction is meant to take more than about 50 ms, and no reader waits for one.
 //! 5. Text without full-text rows is searched all the same.
 
+mod announce;
 mod background;
 mod block;
 mod cache;
@@ -30,6 +32,7 @@ mod find;
 mod gate;
 mod growing;
 mod ids;
+mod journal;
 mod label;
 mod lease;
 mod lines;
@@ -57,6 +60,7 @@ mod window;
 mod write;
 mod writer;
 
+pub use announce::{Announced, Announcement};
 pub use chunk::{ContentKind, Kind};
 pub use document::{
     Chunk, DocumentInfo, FileStamp, KnownFile, Label, NewDocument, Observer, Origin, Page, Receipt,
@@ -65,6 +69,7 @@ pub use document::{
 pub use error::StoreError;
 pub use growing::Growing;
 pub use ids::{ChunkId, ChunkRange, DocumentId, Last, Location, Span};
+pub use journal::Journal;
 pub use search::{Found, Hit, Query, Scope, Verdict};
 pub use store::{Expired, Purge, Retention, Store, StoreOptions};
 pub use text::clean;

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::Result;
+use crate::announce::{self, Announced, Announcement};
 use crate::background;
 use crate::core::Core;
 use crate::document::{Chunk, DocumentInfo, KnownFile, NewDocument, Observer, Page, Receipt};
+use crate::error::StoreError;
 pub(crate) use crate::find::ChunkText;
 use crate::growing::Growing;
 use crate::ids::{ChunkId, DocumentId, Location, Span};
+use crate::journal::Journal;
 use crate::number;
 use crate::raw;
 use crate::search::{Found, Query};
@@ -67,12 +70,15 @@ pub struct Expired {
 #[derive(Debug)]
 pub struct Store {
     core: Arc<Core>,
+    journal: Journal,
 }
 
 impl Store {
     /// A store that is opened, and created if need be, on its first use. Touches nothing.
     pub fn new(options: StoreOptions) -> Self {
-        Store { core: Core::new(&options) }
+        let core = Core::new(&options);
+        let journal = Journal::new(core.path(), options.retention.max_age);
+        Store { core, journal }
     }
 
     /// Stores a document whole; what it answers is committed.
@@ -154,9 +160,31 @@ impl Store {
         self.core.sources()
     }
 
-    /// Removes for good; answers how many labels are gone. References to them answer `gone`.
+    /// Removes for good; answers how many labels are gone. References to them answer `gone`. With
+    /// everything the journal goes as well.
     pub fn purge(&self, what: Purge<'_>) -> Result<u64> {
+        if matches!(what, Purge::All) {
+            self.journal
+                .remove()
+                .map_err(|error| StoreError::io("removing the journal", &error))?;
+        }
         self.core.purge(what)
+    }
+
+    /// What was called in this root.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Says to other processes what runs here, one line, until the answer is dropped.
+    pub fn announce(&self, text: &str) -> Result<Announcement> {
+        Announcement::make(self.path(), text)
+            .map_err(|error| StoreError::io("announcing a job", &error))
+    }
+
+    /// What runs in this root, in whichever process.
+    pub fn announced(&self) -> Result<Vec<Announced>> {
+        announce::all(self.path()).map_err(|error| StoreError::io("looking for jobs", &error))
     }
 
     /// Removes run output and pages that are too old or too much.
