@@ -146,6 +146,23 @@ enum Command {
         #[arg(long, short, action = ArgAction::SetTrue)]
         yes: bool,
     },
+    /// Background jobs of all running servers, and how to stop one
+    #[command(after_help = EXIT_CODES)]
+    Jobs {
+        #[command(subcommand)]
+        action: Option<JobAction>,
+        #[command(flatten)]
+        shape: Shape,
+    },
+    /// What calls produced and what was answered, per tool and per day
+    #[command(after_help = EXIT_CODES)]
+    Stats {
+        /// How many days back, today included
+        #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u64).range(1..=3660))]
+        days: u64,
+        #[command(flatten)]
+        shape: Shape,
+    },
     /// Let programs reach hosts; running servers follow at once
     #[command(after_help = EXIT_CODES)]
     Allow {
@@ -181,6 +198,17 @@ enum Command {
         apparmor: bool,
         #[command(flatten)]
         shape: Shape,
+    },
+}
+
+/// What to do with a job.
+#[derive(Debug, Subcommand)]
+pub(crate) enum JobAction {
+    /// Ask the server that runs a job to stop it, and wait until it has
+    #[command(after_help = EXIT_CODES)]
+    Stop {
+        /// The job as it is listed: execute:17
+        job: String,
     },
 }
 
@@ -233,6 +261,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Purge { source, all: _, yes } => {
             command::purge::run(&flags, source.as_deref(), yes)
         }
+        Command::Jobs { action: Some(JobAction::Stop { job }), .. } => {
+            command::jobs::stop(&flags, &job)
+        }
+        Command::Jobs { action: None, shape } => command::jobs::run(&flags, shape.form()),
+        Command::Stats { days, shape } => command::stats::run(&flags, days, shape.form()),
         Command::Allow { hosts } => command::allow::allow(&flags, &hosts),
         Command::Disallow { hosts } => command::allow::disallow(&flags, &hosts),
         Command::Allowed { hosts, shape } => command::allowed::run(&flags, &hosts, shape.form()),

@@ -23,7 +23,8 @@ const GREETING: &str = "\
 quietcontext is an MCP server: an AI coding agent starts it and talks to it over pipes.
 
   quietcontext serve     what to enter as the command in the agent's MCP configuration
-  quietcontext --help    what there is for people: call, index, search, cat, sources, purge, doctor
+  quietcontext --help    what there is for people: call, index, search, cat, sources, jobs,
+                         stats, purge, allow, config, doctor
 ";
 
 /// Runs the program with its arguments, its own name left out.

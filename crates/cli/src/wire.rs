@@ -38,6 +38,8 @@ pub(crate) struct Wired {
     pub(crate) confinement: Confinement,
     /// Where calls work.
     pub(crate) root: Root,
+    /// Whether calls leave a line in the journal.
+    pub(crate) journal: bool,
 }
 
 /// Reads the configuration and builds what it asks for.
@@ -95,7 +97,7 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
         output_cap: settings.output_bytes,
     }));
     let fetcher = Fetcher::new(fetch, Arc::new(SystemResolver));
-    let retention = settings.retention;
+    let (retention, journal) = (settings.retention, settings.journal);
     let stores = Box::new(move |root: &Path| {
         Store::new(StoreOptions { directory: data_dir.clone(), root: root.to_owned(), retention })
     });
@@ -107,9 +109,10 @@ fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root
         home: surroundings.home,
         readable: settings.readable,
         outbound,
+        journal: settings.journal,
     };
     let toolbox = Arc::new(Toolbox::new(config, Arc::clone(&executor), fetcher, stores));
-    Wired { toolbox, executor, network, confinement: tools, root }
+    Wired { toolbox, executor, network, confinement: tools, root, journal }
 }
 
 /// The boxes of the programs, as the user wants them.

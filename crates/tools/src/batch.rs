@@ -89,6 +89,10 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
             outcome: outcomes.remove(&index).unwrap_or(Outcome::NotStarted),
         })
         .collect();
+    let failed = entries.iter().filter(|entry| entry.failed()).count();
+    if failed > 0 {
+        context.meter.outcome(format!("{failed} of {total} failed"));
+    }
     Ok(answer(context, &request, &entries))
 }
 

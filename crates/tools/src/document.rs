@@ -42,7 +42,10 @@ pub(crate) fn store(
     observer: Option<&mut dyn Observer>,
 ) -> Result<Receipt, StoreError> {
     let mut bytes = reader(run).map_err(StoreError::Source)?;
-    context.root.store.add(NewDocument::new(label, Origin::Run), &mut bytes, observer)
+    let receipt =
+        context.root.store.add(NewDocument::new(label, Origin::Run), &mut bytes, observer)?;
+    context.meter.stored(&receipt);
+    Ok(receipt)
 }
 
 /// How a run ended, in words: `exit 0`, `signal SIGKILL`, `timed out after 1000 ms`.

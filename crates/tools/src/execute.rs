@@ -78,7 +78,9 @@ pub(crate) fn accept(
 
 /// Runs a program in this thread until it ends, is stopped, or the call ends.
 pub(crate) fn run(context: &Context, run: &Authorized) -> Result<Run, ToolError> {
-    context.shared.executor.run(run, &context.cancel).map_err(exec_error)
+    let run = context.shared.executor.run(run, &context.cancel).map_err(exec_error)?;
+    context.meter.produced(run.stdout.len() + run.stderr.len());
+    Ok(run)
 }
 
 /// An executor's error as the caller's; it is one clear line already.
@@ -134,6 +136,7 @@ impl Answering {
 
     /// Answers a finished run: as it is where all of it fits, else stored and digested.
     pub(crate) fn conclude(&self, context: &Context, run: &Run) -> Result<Answer, ToolError> {
+        context.meter.outcome(document::outcome(run, self.timeout));
         if run.exit == Exit::Cancelled {
             // Nobody reads the answer, but what was printed stays searchable.
             if !run.stdout.is_empty() || !run.stderr.is_empty() {

@@ -246,6 +246,8 @@ fn store(context: &Context, asked: &str, label: &str, page: &Page) -> Result<Str
     document.kind = pages.is_some().then_some(ContentKind::Pages);
     let receipt =
         context.root.store.add(document, &mut text.as_bytes(), None).map_err(store_failed)?;
+    context.meter.produced(page.body_bytes);
+    context.meter.stored(&receipt);
     context
         .root
         .store

@@ -39,7 +39,14 @@ fn content(context: &Context, content: &str, source: Option<&str>) -> Result<Ans
     let document = NewDocument { name: source, ..NewDocument::new(label, Origin::Content) };
     let receipt =
         context.root.store.add(document, &mut content.as_bytes(), None).map_err(not_indexed)?;
+    measure(context, &receipt);
     Ok(receipt_answer(context, &receipt, &[]))
+}
+
+/// Notes for the journal what was read and where it is.
+fn measure(context: &Context, receipt: &Receipt) {
+    context.meter.produced(receipt.bytes);
+    context.meter.stored(receipt);
 }
 
 fn file(context: &Context, args: &PathArgs, mut opened: Opened) -> Result<Answer, ToolError> {
@@ -54,6 +61,7 @@ fn file(context: &Context, args: &PathArgs, mut opened: Opened) -> Result<Answer
     let document = text.describe(document(&label, &path, stamp));
     let notes = text.notes();
     let receipt = context.root.store.add(document, text.reader(), None).map_err(not_indexed)?;
+    measure(context, &receipt);
     Ok(receipt_answer(context, &receipt, &notes))
 }
 
@@ -263,6 +271,7 @@ fn directory(
         }
     }
     writer.finish().map_err(not_indexed)?;
+    context.meter.produced(tally.bytes);
     context.check_cancelled()?;
     Ok(directory_answer(context, &tally, &skipped, late))
 }

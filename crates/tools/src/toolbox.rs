@@ -14,9 +14,11 @@ use crate::call::{Answer, Call, Progress};
 use crate::error::ToolError;
 use crate::flights::Flights;
 use crate::jobs::Jobs;
+use crate::jobs::LiveJob;
 use crate::limits;
 use crate::outbound::Outbound;
 use crate::policy::{Gate, Policy};
+use crate::record::{CallRecord, Meter, Recording};
 use crate::salient::Salience;
 use crate::scripts::Scripts;
 use crate::tool::{Confinement, Tool};
@@ -35,6 +37,8 @@ pub struct ToolboxConfig {
     pub readable: Vec<PathBuf>,
     /// The way of a root's programs to other machines; `None`: they have none.
     pub outbound: Option<Outbound>,
+    /// Whether each call leaves a line in the journal of its root.
+    pub journal: bool,
 }
 
 impl fmt::Debug for ToolboxConfig {
@@ -104,6 +108,8 @@ pub(crate) struct Context {
     /// Stops programs and long loops.
     pub cancel: Cancel,
     pub progress: Option<Progress>,
+    /// What is learned about the call.
+    pub meter: Arc<Meter>,
 }
 
 impl Context {
@@ -160,13 +166,18 @@ impl Toolbox {
             }
         });
         let _watched_no_longer = AbortOnDrop(watcher);
+        let root = self.shared.root(&call.root);
+        let kept = self.shared.config.journal;
+        let meter = Arc::new(Meter::new(call.tool, &call.arguments, kept));
+        let mut recording = kept.then(|| Recording::begin(&root, &meter, started));
         let context = Context {
             shared: Arc::clone(&self.shared),
-            root: self.shared.root(&call.root),
+            root,
             deadline: started + Duration::from_millis(limits::OTHER_MS),
             runtime: tokio::runtime::Handle::current(),
             cancel,
             progress: call.progress.clone(),
+            meter,
         };
         let budget = args::budget(&call.arguments);
         // The other tools say how many of their items are done; progress must never go back.
@@ -174,7 +185,33 @@ impl Toolbox {
         let progress = context.progress.clone().filter(|_| !counts);
         let _told = progress.map(|progress| AbortOnDrop(ticks(progress, started)));
         let outcome = dispatch(context, call, started).await;
-        outcome.unwrap_or_else(|error| error.answer(budget))
+        let answer = outcome.unwrap_or_else(|error| error.answer(budget));
+        if let Some(recording) = &mut recording {
+            recording.answered(&answer);
+        }
+        answer
+    }
+
+    /// What was called in a root, oldest first, as far as the journal goes back.
+    ///
+    /// # Errors
+    ///
+    /// When the journal is there and cannot be read.
+    pub fn records(&self, root: &Path) -> std::io::Result<Vec<CallRecord>> {
+        let lines = self.shared.root(root).store.journal().lines()?;
+        Ok(lines.iter().filter_map(|line| CallRecord::parse(line)).collect())
+    }
+
+    /// The background jobs of a root that run now, in whichever process; the oldest first.
+    ///
+    /// # Errors
+    ///
+    /// When the data folder cannot be read.
+    pub fn live_jobs(&self, root: &Path) -> Result<Vec<LiveJob>, quietcontext_store::StoreError> {
+        let announced = self.shared.root(root).store.announced()?;
+        let mut jobs: Vec<LiveJob> = announced.into_iter().filter_map(LiveJob::read).collect();
+        jobs.sort_by_key(|job| job.since);
+        Ok(jobs)
     }
 
     /// The store of a root, for people's commands.

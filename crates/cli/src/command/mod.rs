@@ -7,6 +7,8 @@ pub(crate) mod cat;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod index;
+pub(crate) mod jobs;
 pub(crate) mod purge;
 pub(crate) mod search;
 pub(crate) mod sources;
+pub(crate) mod stats;

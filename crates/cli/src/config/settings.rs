@@ -40,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) retention: Retention,
     /// How programs are confined.
     pub(crate) sandbox: Sandbox,
+    /// Whether each call leaves a line in the journal.
+    pub(crate) journal: bool,
 }
 
 impl Default for Settings {
@@ -56,6 +58,7 @@ impl Default for Settings {
             output_bytes: 512 << 20,
             retention: Retention::default(),
             sandbox: Sandbox::default(),
+            journal: true,
         }
     }
 }
@@ -169,6 +172,8 @@ const SANDBOX_MODES: [(&str, Option<Mode>); 3] = [
 
 /// A day in seconds.
 const DAY: u64 = 86_400;
+
+const SWITCH: [(&str, bool); 2] = [("on", true), ("off", false)];
 
 const NETWORK_MODES: [(&str, Reach); 3] =
     [("allowlist", Reach::Allowlist), ("off", Reach::Off), ("on", Reach::On)];
@@ -395,6 +400,18 @@ pub(crate) const SETTINGS: &[Setting] = &[
         show: |settings| joined(settings.sandbox.writable.iter().map(|path| shown(path))),
         set: |settings, value, home| {
             settings.sandbox.writable = value.paths(home)?;
+            Ok(())
+        },
+    },
+    Setting {
+        key: "stats.journal",
+        alias: None,
+        place: Place::Anywhere,
+        help: "whether each call leaves a line (tool, bytes, time, a summary) for stats, jobs and view: \
+               on or off; default on",
+        show: |settings| word(&SWITCH, settings.journal),
+        set: |settings, value, _| {
+            settings.journal = value.choice(&SWITCH)?;
             Ok(())
         },
     },

@@ -54,7 +54,7 @@ fn every_row_can_be_set_from_the_file_and_from_its_variable() {
             }
             "sandbox.mode" => "read-only",
             "fetch.allow" => "localhost:3000",
-            "fetch.mode" | "network.mode" => "off",
+            "fetch.mode" | "network.mode" | "stats.journal" => "off",
             "fetch.proxy" => "http://proxy.example:3128",
             "log" => "debug",
             _ => "7",

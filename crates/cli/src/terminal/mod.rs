@@ -1,9 +1,16 @@
 //! What people see: standard output, standard error and exit codes.
 
+pub(crate) mod clock;
+pub(crate) mod look;
+pub(crate) mod table;
+pub(crate) mod text;
+
 use std::{
     io::{self, Write as _},
     process::ExitCode,
 };
+
+use self::look::{Look, Style};
 
 /// How the program ends. The numbers are documented in `--help`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +72,17 @@ pub(crate) fn print_line(text: &str) -> Result<(), Problem> {
 
 /// Writes a line to standard error. Nothing can be done where that fails.
 pub(crate) fn warn(text: &str) {
+    // What is said may hold names that came from elsewhere.
+    let text = text::clean(text);
     let _unheard = writeln!(io::stderr().lock(), "quietcontext: {text}");
+}
+
+/// Says to a person what to type next; a pipe or a log does not need to know.
+pub(crate) fn hint(text: &str) {
+    let look = Look::stderr();
+    if look.person {
+        let _unheard = writeln!(io::stderr().lock(), "{}", look.paint(Style::Dim, text));
+    }
 }
 
 /// The exit code of an outcome; tells of a problem first.

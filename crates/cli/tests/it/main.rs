@@ -32,5 +32,7 @@ mod streams;
 #[cfg(test)]
 mod tools;
 #[cfg(test)]
+mod watching;
+#[cfg(test)]
 mod web;
 mod web_limits;
