@@ -68,7 +68,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    fn form(self) -> Form {
+    pub(crate) fn form(self) -> Form {
         if self.json { Form::Json } else { Form::Text }
     }
 }
@@ -190,6 +190,9 @@ enum Command {
     /// Show every setting, its value and how to change it
     #[command(after_help = EXIT_CODES)]
     Config(Shape),
+    /// Enter this server into the configuration of a client, such as codex or claude-code
+    #[command(after_help = EXIT_CODES)]
+    Setup(command::setup::Request),
     /// Check what the server needs on this machine
     #[command(after_help = EXIT_CODES)]
     Doctor {
@@ -270,6 +273,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Disallow { hosts } => command::allow::disallow(&flags, &hosts),
         Command::Allowed { hosts, shape } => command::allowed::run(&flags, &hosts, shape.form()),
         Command::Config(shape) => command::config::run(&flags, shape.form()),
+        Command::Setup(request) => command::setup::run(&flags, &request),
         Command::Doctor { apparmor: true, .. } => command::doctor::apparmor(),
         Command::Doctor { apparmor: false, shape } => command::doctor::run(&flags, shape.form()),
     };

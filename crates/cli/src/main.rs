@@ -9,6 +9,7 @@ mod mode;
 mod network;
 mod place;
 mod serve;
+mod setup;
 mod terminal;
 mod wire;
 

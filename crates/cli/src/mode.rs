@@ -22,7 +22,8 @@ use crate::{
 const GREETING: &str = "\
 quietcontext is an MCP server: an AI coding agent starts it and talks to it over pipes.
 
-  quietcontext serve     what to enter as the command in the agent's MCP configuration
+  quietcontext setup     enters it into the agent's configuration, or lists the agents found here
+  quietcontext serve     what to enter there by hand
   quietcontext --help    what there is for people: call, index, search, cat, sources, jobs,
                          stats, purge, allow, config, doctor
 ";

@@ -10,5 +10,6 @@ pub(crate) mod index;
 pub(crate) mod jobs;
 pub(crate) mod purge;
 pub(crate) mod search;
+pub(crate) mod setup;
 pub(crate) mod sources;
 pub(crate) mod stats;

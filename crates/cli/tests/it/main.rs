@@ -26,6 +26,8 @@ mod revisions;
 #[cfg(test)]
 mod roots;
 #[cfg(test)]
+mod setup;
+#[cfg(test)]
 mod stability;
 #[cfg(test)]
 mod streams;
