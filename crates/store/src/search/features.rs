@@ -27,7 +27,7 @@ pub(super) struct SeenTerm {
     /// See `in_body`.
     pub(super) in_path: f64,
     /// It stands there exactly as asked.
-    surface: f64,
+    pub(super) surface: f64,
 }
 
 /// What was seen in one chunk.

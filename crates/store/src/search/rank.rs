@@ -19,6 +19,10 @@ const JOINED: f64 = 0.9;
 const PART: f64 = 0.8;
 const COVERAGE: f64 = 0.65;
 const COVERAGE_POWER: f64 = 1.5;
+const COMPLETE: f64 = 0.2;
+/// Words up to which each of them was chosen: a text that has them all was meant, and rarity says little
+/// about the one that is missing elsewhere.
+const CHOSEN: usize = 4;
 const PROXIMITY: f64 = 0.45;
 const LINE: f64 = 0.35;
 const SURFACE: f64 = 0.12;
@@ -63,6 +67,7 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     let total = if total > 0.0 { total } else { 1.0 };
     let mut value = 0.0;
     let mut found = 0.0;
+    let mut in_body = 0;
     for (term, seen_term) in request.terms.iter().zip(&seen.terms) {
         let places =
             seen_term.places + FIELD_TITLE * seen_term.in_title + FIELD_PATH * seen_term.in_path;
@@ -79,6 +84,7 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
         value += kind * term.rarity * worth * saturate(places, seen.length);
         if term.counts() {
             found += term.rarity * best.max(seen_term.in_path * 0.7);
+            in_body += usize::from(seen_term.in_body > 0.0);
         }
     }
     let coverage = (found / total).min(1.0);
@@ -87,6 +93,9 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
     if asked > 1 {
         let weight = COVERAGE * fade;
         value *= 1.0 - weight + weight * coverage.powf(COVERAGE_POWER);
+        if in_body == asked && asked <= CHOSEN {
+            value *= 1.0 + COMPLETE;
+        }
         value *= 1.0 + LINE * fade * (seen.line / total);
     }
     if let Some(closeness) = seen.closeness {
@@ -132,4 +141,47 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
         && seen.closeness.is_some_and(|closeness| closeness < 0.1)
         && seen.terms.iter().all(|term| term.in_title <= 0.0);
     Score { value, relevance, coverage, is_good: coverage >= GOOD_COVERAGE && !scattered }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::features::SeenTerm;
+    use super::*;
+
+    #[test]
+    fn a_text_with_every_chosen_word_comes_before_one_with_the_rare_ones_only() {
+        let ask = |text: &str| {
+            let mut request = Request::parse(text);
+            for (term, rarity) in request.terms.iter_mut().zip([5.2, 3.2, 1.6, 1.0, 1.0]) {
+                term.rarity = rarity;
+            }
+            request
+        };
+        let body = |places| SeenTerm {
+            places,
+            in_body: f64::from(u8::from(places > 0.0)),
+            ..SeenTerm::default()
+        };
+        let seen = |places: &[f64], closeness| Features {
+            terms: places.iter().map(|places| body(*places)).collect(),
+            length: 1.0,
+            closeness: Some(closeness),
+            line: 5.2,
+            ..Features::default()
+        };
+        let value = |request: &Request, seen: &Features| score(request, seen).value;
+        let short = ask("backends distribute typed");
+        let all = seen(&[1.0, 2.0, 3.0], 0.03);
+        let rare = seen(&[2.0, 6.0, 0.0], 0.25);
+        assert!(value(&short, &all) > value(&short, &rare));
+        // A title names what is around the text, too.
+        let mut titled = all.clone();
+        titled.terms[2] = SeenTerm { in_title: 1.0, ..SeenTerm::default() };
+        assert!(value(&short, &all) > 1.15 * value(&short, &titled));
+        // Of many words some are of no account.
+        let long = ask("backends distribute typed files slowly");
+        let all = seen(&[1.0, 2.0, 3.0, 1.0, 1.0], 0.03);
+        let rare = seen(&[2.0, 6.0, 0.0, 1.0, 1.0], 0.25);
+        assert!(value(&long, &all) < value(&long, &rare));
+    }
 }
