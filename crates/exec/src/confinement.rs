@@ -15,9 +15,10 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::ExecError;
 use crate::executor::Held;
-use crate::sandbox::{self, Assessment, Limits, Mode, Network, NetworkNamespace, Profile, Rung};
+use crate::sandbox::{
+    self, Assessment, Launcher, Limits, Mode, Network, NetworkNamespace, Profile, Rung,
+};
 use crate::scratch::Scratch;
-use crate::standby::Standing;
 
 /// How the programs of an executor are held.
 #[derive(Debug, Clone)]
@@ -95,8 +96,8 @@ pub(crate) struct Boxes {
     config: BoxConfig,
     /// Made before the first box, and then kept: what this machine can hold.
     assessment: Mutex<Option<Arc<Assessment>>>,
-    /// The supervisor that waits for the next program.
-    standing: Arc<Standing>,
+    /// What starts their supervisors.
+    launcher: Arc<Launcher>,
     /// Networks of running background programs, by workspace.
     networks: Mutex<HashMap<PathBuf, Weak<NetworkNamespace>>>,
 }
@@ -176,9 +177,9 @@ impl Boxes {
             programs.filter(|entry| entry.is_dir() && sandbox::hides(entry, &homes)).collect();
         config.readable.extend(shown);
         Self {
+            launcher: Arc::new(Launcher::new(config.binary.clone())),
             config,
             assessment: Mutex::default(),
-            standing: Arc::default(),
             networks: Mutex::default(),
         }
     }
@@ -190,7 +191,7 @@ impl Boxes {
             return Ok(Arc::clone(assessment));
         }
         let directory = scratch.run_directory()?;
-        self.standing.prepare(&self.config.binary);
+        self.launcher.prepare();
         let made = sandbox::assess(&self.config.binary, directory.path()).map_err(|source| {
             ExecError::Spawn { program: "the sandbox".into(), step: "try it", source }
         })?;
@@ -273,8 +274,8 @@ impl Boxes {
         Held { mode: self.config.mode, limits: &self.config.limits }
     }
 
-    pub(crate) fn standing(&self) -> &Arc<Standing> {
-        &self.standing
+    pub(crate) fn launcher(&self) -> &Arc<Launcher> {
+        &self.launcher
     }
 
     pub(crate) fn binary(&self) -> &Path {

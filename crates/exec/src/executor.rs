@@ -148,7 +148,7 @@ impl Executor {
     pub fn shutdown(&self) {
         self.shared.shutdown.cancel();
         if let Some(boxes) = &self.shared.boxes {
-            boxes.standing().dismiss();
+            boxes.launcher().dismiss();
         }
     }
 }

@@ -44,7 +44,6 @@ pub mod sandbox;
 mod scratch;
 mod signal;
 mod spool;
-mod standby;
 mod watch;
 
 pub use cancel::Cancel;

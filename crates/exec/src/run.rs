@@ -153,8 +153,8 @@ impl Prepared {
         let outcome = self.commands(shared, request, limits, &mut capture, &mut ending);
         // The supervisor has reported and is ending: the directory is tidied up meanwhile.
         drop(self);
-        if let Some(mut supervisor) = ending {
-            supervisor.reap();
+        if let Some(supervisor) = ending {
+            supervisor.release();
         }
         outcome
     }
@@ -274,9 +274,9 @@ impl Context<'_> {
             let ended = watch(launched.as_mut(), capture, self.limits);
             let blocked = launched.blocked();
             if ended.is_ok()
-                && let Some(mut before) = ending.replace(launched)
+                && let Some(before) = ending.replace(launched)
             {
-                before.reap();
+                before.release();
             }
             // A supervisor that could not be followed is stopped where it goes out of scope.
             match ended {

@@ -2,22 +2,21 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Child;
 use std::sync::Arc;
+
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::report::Report;
 use super::{Launch, Received, Supervisor};
 use crate::confinement::{Boxes, Outbound, Outlet};
-use crate::sandbox::{self, Event, Link, NetworkNamespace, Rung, Standby};
-use crate::standby::Keeper;
+use crate::sandbox::{self, Event, Keeper, Link, NetworkNamespace, Rung, Supervised};
 
 /// A supervisor at the other end of a box's socket.
 #[derive(Debug)]
 pub(crate) struct Boxed {
     link: Link,
-    child: Child,
+    process: Pid,
     /// Goes with the collected status.
     keeper: Option<Keeper>,
     reaped: bool,
@@ -47,22 +46,13 @@ impl Launch<'_> {
             join: joined.as_deref(),
             share_network: place.shares_ports && joined.is_none(),
         };
-        let order = |standby: Standby| {
-            let streams = [self.stdout, self.stderr];
-            standby.order(&profile, &self.program, &self.arguments, &launch, streams)
-        };
-        // One that stands by may have ended; a new one then gets the order.
-        let ready = boxes.standing().take().and_then(|ready| {
-            order(ready.standby).ok().map(|started| (started, Some(ready.keeper)))
-        });
-        let ((child, link), keeper) = match ready {
-            Some(ready) => ready,
-            None => (order(Standby::start(boxes.binary())?)?, None),
-        };
+        let streams = [self.stdout, self.stderr];
+        let Supervised { process, link, keeper } =
+            boxes.launcher().order(&profile, &self.program, &self.arguments, &launch, streams)?;
         Ok(Box::new(Boxed {
             link,
-            child,
-            keeper,
+            process,
+            keeper: Some(keeper),
             reaped: false,
             outbound: place.outbound.cloned(),
             outlet: None,
@@ -103,7 +93,10 @@ impl Supervisor for Boxed {
 
     /// Everything in the box dies with its supervisor.
     fn kill(&mut self) {
-        if let Err(error) = self.child.kill() {
+        // Not collected, so the number is still this process's own.
+        if !self.reaped
+            && let Err(error) = kill_process(self.process, Signal::KILL)
+        {
             tracing::debug!(%error, "a box could not be killed");
         }
     }
@@ -112,11 +105,19 @@ impl Supervisor for Boxed {
         if std::mem::replace(&mut self.reaped, true) {
             return None;
         }
-        let status = self.child.wait().ok().map(ExitStatusExt::into_raw);
+        let wait = || waitpid(Some(self.process), WaitOptions::empty());
+        // An error where somebody ignores SIGCHLD: there is no status to have.
+        let status = rustix::io::retry_on_intr(wait).ok().flatten();
         self.keeper = None;
-        // The next program of a row finds a supervisor that stands by.
-        self.boxes.standing().prepare(self.boxes.binary());
-        status
+        status.map(|(_, status)| status.as_raw())
+    }
+
+    fn release(mut self: Box<Self>) {
+        if let Some(keeper) = self.keeper.take()
+            && !std::mem::replace(&mut self.reaped, true)
+        {
+            keeper.collect(self.process);
+        }
     }
 
     fn blocked(&self) -> Option<String> {

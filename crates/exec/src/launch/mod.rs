@@ -80,6 +80,9 @@ pub(crate) trait Supervisor: fmt::Debug {
     /// Collects it when it has reported or was killed. Returns its wait status.
     fn reap(&mut self) -> Option<i32>;
 
+    /// Lets go of it once it has reported: it ends by itself.
+    fn release(self: Box<Self>);
+
     /// What the program asked of the network and did not get ([`crate::Outlet::blocked`]).
     fn blocked(&self) -> Option<String> {
         None

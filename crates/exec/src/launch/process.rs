@@ -81,6 +81,11 @@ impl Supervisor for Forked {
             }
         }
     }
+
+    /// The report is the last thing it does.
+    fn release(mut self: Box<Self>) {
+        self.reap();
+    }
 }
 
 impl Forked {

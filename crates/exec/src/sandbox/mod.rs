@@ -22,6 +22,9 @@
 //! 4. [`Link::stop`], or dropping the link, ends everything in the box; so does the server's death;
 //! 5. wait for the child after [`Event::Closed`]: it has removed what the box needed on the disk.
 //!
+//! Programs in a row come from a [`Launcher`], which is such a process too and forks a supervisor for
+//! each order.
+//!
 //! The socket is the supervisor's standard input: the specification and the descriptors go in,
 //! the report of a failed step or of the program's end comes out, and closing it ends the box. The
 //! program has none of it. Everything is decided by a [`Profile`], which is plain data.
@@ -30,6 +33,7 @@ mod canary;
 mod child;
 mod codec;
 mod ladder;
+mod launcher;
 mod parent;
 mod probe;
 mod profile;
@@ -40,7 +44,8 @@ mod table;
 pub use canary::{Escape, canary};
 pub use child::child_main;
 pub use ladder::{Assessment, Rung, assess};
-pub use parent::{Launch, Link, NetworkNamespace, Standby, command};
+pub(crate) use launcher::{Keeper, Launcher, Supervised};
+pub use parent::{Launch, Link, NetworkNamespace, command};
 pub use probe::{Layer, LayerState, probe};
 pub use profile::{Limits, Mode, Network, Profile, ProfileError};
 pub(crate) use reader::reader;

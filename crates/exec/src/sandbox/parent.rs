@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::net::{
@@ -21,6 +21,9 @@ use super::{HIDDEN_ARGUMENT, Profile, Rung};
 
 /// Largest message of a box: a failure with a path, the lines of a probe.
 const MESSAGE_BYTES: usize = 16 * 1024;
+
+/// Most descriptors beside a message: an order with its socket, specification, streams and network.
+const DESCRIPTORS: usize = 7;
 
 /// How a box is started, beside what it allows.
 #[derive(Debug)]
@@ -68,6 +71,8 @@ pub(super) struct Specification {
     pub(super) rung: Rung,
     /// Process id of the server, to notice that it died before the death signal was set.
     pub(super) server: u32,
+    /// Whether standard output and error come with the order; else they are the supervisor's own.
+    pub(super) streams: bool,
     pub(super) join: bool,
     pub(super) share_network: bool,
     pub(super) profile: Profile,
@@ -86,6 +91,7 @@ impl Specification {
             action,
             rung,
             server: std::process::id(),
+            streams: false,
             join: false,
             share_network: false,
             profile,
@@ -101,6 +107,7 @@ wire_struct!(Specification {
     action,
     rung,
     server,
+    streams,
     join,
     share_network,
     profile,
@@ -139,7 +146,7 @@ pub fn command(
     launch_with(&specification(profile, program, arguments, &launch)?, launch)
 }
 
-fn specification(
+pub(super) fn specification(
     profile: &Profile,
     program: &Path,
     arguments: &[OsString],
@@ -155,71 +162,17 @@ fn specification(
     })
 }
 
-/// A supervisor that was started and waits for its order. Dropping it ends it, and leaves its
-/// status uncollected: see [`Self::dismiss`].
-#[derive(Debug)]
-pub struct Standby {
-    child: Child,
-    link: Link,
-}
-
-impl Standby {
-    /// Starts one. The thread must live until the first [`Event`] of its order.
-    pub fn start(binary: &Path) -> io::Result<Self> {
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        let mut command = bare(binary, theirs);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        Ok(Self { child, link: Link { socket: ours } })
-    }
-
-    /// Its process id.
-    #[must_use]
-    pub fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Lets it run a program, as [`command`] does, with these as standard output and error.
-    pub fn order(
-        self,
-        profile: &Profile,
-        program: &Path,
-        arguments: &[OsString],
-        launch: &Launch<'_>,
-        streams: [BorrowedFd<'_>; 2],
-    ) -> io::Result<(Child, Link)> {
-        let memory = sealed(&specification(profile, program, arguments, launch)?.to_bytes())?;
-        let [stdout, stderr] = streams;
-        let mut descriptors = vec![memory.as_fd(), launch.stdin.as_fd(), stdout, stderr];
-        descriptors.extend(launch.join.iter().flat_map(|net| [net.user.as_fd(), net.net.as_fd()]));
-        let sent = send(self.link.as_fd(), WITH_STREAMS, &descriptors);
-        drop(descriptors);
-        match sent {
-            Ok(()) => Ok((self.child, self.link)),
-            Err(error) => {
-                self.dismiss()?;
-                Err(error.into())
-            }
-        }
-    }
-
-    /// Sends it home and waits until it is gone.
-    pub fn dismiss(self) -> io::Result<()> {
-        let Self { mut child, link } = self;
-        drop(link);
-        child.wait().map(drop)
-    }
-}
-
-/// The words that go with the descriptors: whether the program's output streams are among them, or
-/// are those of the supervisor.
-pub(super) const WITH_STREAMS: &[u8] = b"streams";
-const WITHOUT_STREAMS: &[u8] = b"specification";
+/// The first word on a supervisor's socket: its own specification comes with it.
+pub(super) const SPECIFICATION: &[u8] = b"specification";
+/// The first word on a launcher's socket: orders will come.
+pub(super) const ORDERS: &[u8] = b"orders";
+/// The word that goes with each order.
+pub(super) const ORDER: &[u8] = b"order";
 
 /// The binary in its hidden role, with its end of the socket as standard input. Descriptors cross in
 /// the socket, never by inheritance: no other child of the server can get hold of them, and the
 /// spawn needs no code between fork and exec.
-fn bare(binary: &Path, socket: OwnedFd) -> Command {
+pub(super) fn bare(binary: &Path, socket: OwnedFd) -> Command {
     let mut command = Command::new(binary);
     command.arg0("quietcontext").arg(HIDDEN_ARGUMENT).env_clear().stdin(Stdio::from(socket));
     command
@@ -237,8 +190,8 @@ pub(super) fn launch_with(
     if let Some(network) = launch.join {
         descriptors.extend([network.user.as_fd(), network.net.as_fd()]);
     }
-    send(ours.as_fd(), WITHOUT_STREAMS, &descriptors)?;
-    Ok((bare(launch.binary, theirs), Link { socket: ours }))
+    send(ours.as_fd(), SPECIFICATION, &descriptors)?;
+    Ok((bare(launch.binary, theirs), Link::new(ours)))
 }
 
 impl AsFd for Link {
@@ -248,6 +201,11 @@ impl AsFd for Link {
 }
 
 impl Link {
+    /// The server's end of a box's socket.
+    pub(super) fn new(socket: OwnedFd) -> Self {
+        Self { socket }
+    }
+
     /// Tells the supervisor to kill everything in the box; returns at once. [`Event::Ended`] and
     /// [`Event::Closed`] follow when all is gone.
     pub fn stop(&self) {
@@ -306,7 +264,7 @@ impl Link {
 }
 
 /// A memory file with these bytes that nobody can change any more.
-fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
+pub(super) fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
     let memory = memfd_create("specification", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -326,7 +284,7 @@ pub(super) fn send(
     bytes: &[u8],
     descriptors: &[BorrowedFd<'_>],
 ) -> rustix::io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(6))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(rustix::io::Errno::MSGSIZE);
@@ -343,7 +301,7 @@ pub(super) fn receive(
     bytes: &mut [u8],
     flags: RecvFlags,
 ) -> rustix::io::Result<(usize, Vec<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(6))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = flags | RecvFlags::CMSG_CLOEXEC;
     let received = rustix::io::retry_on_intr(|| {

@@ -26,9 +26,11 @@ pub(crate) fn numbers_are_a_boxs_own() -> bool {
 }
 
 fn confinement(directory: &Path) -> Confinement {
-    if !confined() {
-        return Confinement::Off;
-    }
+    if confined() { boxes(directory) } else { Confinement::Off }
+}
+
+/// Boxes, whatever the environment says.
+pub(crate) fn boxes(directory: &Path) -> Confinement {
     let home = directory.join("home");
     std::fs::create_dir(&home).unwrap();
     Confinement::Boxed(Box::new(BoxConfig {
@@ -60,7 +62,19 @@ impl Bench {
         Self::with(|_| {})
     }
 
+    /// In boxes, whatever the environment says.
+    pub(crate) fn boxed() -> Self {
+        Self::build(boxes, |_| {})
+    }
+
     pub(crate) fn with(change: impl FnOnce(&mut ExecConfig)) -> Self {
+        Self::build(confinement, change)
+    }
+
+    fn build(
+        confinement: impl FnOnce(&Path) -> Confinement,
+        change: impl FnOnce(&mut ExecConfig),
+    ) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("root");
         std::fs::create_dir(&root).unwrap();

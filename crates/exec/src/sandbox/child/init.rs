@@ -12,6 +12,8 @@ use rustix::process::{
     set_dumpable_behavior, set_parent_process_death_signal, umask, wait,
 };
 
+use super::super::codec::Wire as _;
+use super::super::parent::Action;
 use super::super::profile::Mode as Writing;
 use super::super::report::{Ended, Failure, InStep as _, Message, Step};
 use super::super::table::{CACHE_DIRECTORY, EMPTIED, ROOT_SECRETS, SHOWN, STAGE};
@@ -41,6 +43,10 @@ pub(super) struct Outside<'a> {
     pub(super) group: Option<&'a Group>,
     /// Opened when the control group has taken init in.
     pub(super) gate: &'a Gate,
+    /// Takes init's account of the program's end.
+    pub(super) account: &'a OwnedFd,
+    /// What programs may ask of the kernel.
+    pub(super) filter: &'a seccomp::Filter,
 }
 
 /// Starts init in new namespaces and gives its process id outside.
@@ -167,7 +173,7 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     }
     let rules = landlock::Rules { readable: vec![PathBuf::from("/")], writable };
     landlock::restrict(&rules)?;
-    seccomp::apply(seccomp::Sockets::Namespaced)?;
+    outside.filter.apply()?;
 
     let mut variables = program::additions(specification, OsString::from("/tmp"), port);
     if outside.caches.is_some() {
@@ -175,20 +181,27 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
         variables.extend(caches::variables(profile, &directory));
     }
     outside.gate.pass().step(Step::Limits, "control group")?;
-    let main = match namespaces::fork(0).step(Step::Init, "")? {
-        Side::Parent(main) => main,
-        Side::Child => {
-            let failure = program::become_program(specification, &variables);
-            order.channel.tell(&Message::Failed(failure), &[]);
-            leave(SETUP_FAILED)
-        }
+    let become_it = || {
+        let failure = program::become_program(specification, &variables);
+        order.channel.tell(&Message::Failed(failure), &[]);
+    };
+    let main = match specification.action {
+        Action::Run => namespaces::spawn(become_it).step(Step::Init, "")?,
+        // What is built in runs in this memory: it gets its own.
+        _ => match namespaces::fork(0).step(Step::Init, "")? {
+            Side::Parent(main) => main,
+            Side::Child => {
+                become_it();
+                leave(SETUP_FAILED)
+            }
+        },
     };
     descriptors::let_go_of_standard_streams();
     let wait_status = wait_for(main)?;
     // What finishes by itself within the grace was not left behind.
     let left_behind = if reap_for(profile.limits.grace) { 0 } else { end_all() };
     let ended = Ended { wait_status, left_behind, stopped: false };
-    order.channel.tell(&Message::Ended(ended), &[]);
+    rustix::io::write(outside.account, &ended.to_bytes()).step(Step::Init, "account")?;
     Ok(())
 }
 

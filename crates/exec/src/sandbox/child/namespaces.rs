@@ -10,6 +10,7 @@ use rustix::process::{Gid, Pid, Uid, getgid, getuid};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::super::report::{Failure, InStep as _, Step};
+use super::SETUP_FAILED;
 
 /// Which side of a fork this is.
 pub(super) enum Side {
@@ -62,6 +63,40 @@ pub(super) fn fork(flags: i32) -> io::Result<Side> {
         None => Side::Child,
         Some(pid) => Side::Parent(pid),
     })
+}
+
+/// Stack of a process until it becomes another program: it builds the argument list and reports.
+const START_STACK_BYTES: usize = 256 * 1024;
+
+/// Starts a process that becomes another program, in the way of `vfork`: it shares this one's memory,
+/// so that nothing is copied, and this one stands still until it has become the program or ended.
+pub(super) fn spawn(mut body: impl FnMut()) -> io::Result<Pid> {
+    extern "C" fn enter<F: FnMut()>(body: *mut libc::c_void) -> libc::c_int {
+        #[expect(unsafe_code, reason = "the caller's closure; the caller stands still")]
+        // SAFETY: the pointer is to the closure of `spawn`, which nobody else uses meanwhile.
+        unsafe {
+            (*body.cast::<F>())();
+        }
+        SETUP_FAILED
+    }
+    fn entry<F: FnMut()>(_: &F) -> extern "C" fn(*mut libc::c_void) -> libc::c_int {
+        enter::<F>
+    }
+    let mut stack = vec![0_u128; START_STACK_BYTES / size_of::<u128>()];
+    let entry = entry(&body);
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    #[expect(unsafe_code, reason = "there is no safe vfork")]
+    // SAFETY: the process has one thread, which stands still until the new one has let go of the
+    // memory; the stack is aligned and outlives the call.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr_range().end;
+        libc::clone(entry, top.cast(), flags, (&raw mut body).cast())
+    };
+    drop(stack);
+    if pid < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Pid::from_raw(pid).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Enters the user and network namespace of an earlier box.

@@ -91,8 +91,9 @@ impl Placeholder {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    /// Removes it, unless another box holds it or somebody made something of it.
-    pub(super) fn remove(self) {
+    /// Removes it, unless another box holds it or somebody made something of it. Letting go of it
+    /// afterwards is what takes time.
+    pub(super) fn remove(&self) {
         if flock(&self.held, FlockOperation::NonBlockingLockExclusive).is_err()
             || !is_there(&self.parent, &self.name, &self.held)
         {

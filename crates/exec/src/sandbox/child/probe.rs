@@ -47,7 +47,7 @@ const TRIALS: &[Trial] = &[
     }),
     (SECCOMP, 0, |_| {
         privileges::drop_all()?;
-        seccomp::apply(seccomp::Sockets::None)?;
+        seccomp::Filter::new(seccomp::Sockets::None)?.apply()?;
         // It has to answer, not only to be accepted.
         match std::net::UdpSocket::bind("127.0.0.1:0") {
             Ok(_) => Err(Failure::plain(Step::Seccomp, "accepted, but without effect")),

@@ -49,8 +49,8 @@ pub(super) fn outside(profile: &Profile) -> Vec<PathBuf> {
 
 impl Plan {
     /// Removes the placeholders that nobody else holds and nothing was put into.
-    pub(super) fn finish(self) {
-        for placeholder in self.placeholders.into_iter().rev() {
+    pub(super) fn finish(&self) {
+        for placeholder in self.placeholders.iter().rev() {
             placeholder.remove();
         }
     }

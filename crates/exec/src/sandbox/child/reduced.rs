@@ -2,7 +2,7 @@
 //! program, this process as the reaper of all it leaves behind.
 
 use std::collections::BTreeSet;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use super::cgroup::Group;
 use super::namespaces::{self, Gate, Identity, Side};
 use super::view::system_directory;
 use super::{
-    Order, SETUP_FAILED, admit, descriptors, ended_or_let_go, home, init, landlock, limits,
+    First, Order, SETUP_FAILED, admit, descriptors, first_of, home, init, landlock, limits,
     privileges,
 };
 use super::{program, protect, reap_for, seccomp};
@@ -84,7 +84,7 @@ fn start(
                 if landlock::restrict(&rules)? < LANDLOCK_SCOPES {
                     return Err(Failure::plain(Step::Landlock, "too old"));
                 }
-                seccomp::apply(seccomp::Sockets::None)?;
+                seccomp::Filter::new(seccomp::Sockets::None)?.apply()?;
                 gate.pass().step(Step::Limits, "control group")
             })();
             let failure = confined.map_or_else(
@@ -181,7 +181,7 @@ fn watch(order: &Order, main: Pid) -> Result<(), Failure> {
     let process = pidfd_open(main, PidfdFlags::empty()).step(Step::Supervise, "")?;
     descriptors::let_go_of_standard_streams();
     let _ = set_parent_process_death_signal(None);
-    if ended_or_let_go(&process, &order.channel)? {
+    if let First::LetGo = first_of([process.as_fd(), process.as_fd()], &order.channel)? {
         hunt();
         order.channel.tell(&Message::Ended(Ended::STOPPED), &[]);
         return Ok(());

@@ -103,10 +103,20 @@ const NEW_NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
 
-/// Installs the filters on this process and all it starts.
-pub(super) fn apply(sockets: Sockets) -> Result<(), Failure> {
-    let program = program(sockets).map_err(failed)?;
-    seccompiler::apply_filter(&program).map_err(failed)
+/// The filter of programs, compiled. A launcher compiles it once for all that it forks.
+#[derive(Debug, Clone)]
+pub(super) struct Filter(BpfProgram);
+
+impl Filter {
+    /// Compiles it.
+    pub(super) fn new(sockets: Sockets) -> Result<Self, Failure> {
+        program(sockets).map(Self).map_err(failed)
+    }
+
+    /// Sets it for this thread and all it starts, for good.
+    pub(super) fn apply(&self) -> Result<(), Failure> {
+        seccompiler::apply_filter(&self.0).map_err(failed)
+    }
 }
 
 fn failed(error: seccompiler::Error) -> Failure {
