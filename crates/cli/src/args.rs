@@ -199,6 +199,9 @@ enum Command {
         /// Print the AppArmor profile that lets this binary make user namespaces
         #[arg(long)]
         apparmor: bool,
+        /// Wait for every program's version, and for the check of a large store
+        #[arg(long)]
+        thorough: bool,
         #[command(flatten)]
         shape: Shape,
     },
@@ -275,7 +278,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Config(shape) => command::config::run(&flags, shape.form()),
         Command::Setup(request) => command::setup::run(&flags, &request),
         Command::Doctor { apparmor: true, .. } => command::doctor::apparmor(),
-        Command::Doctor { apparmor: false, shape } => command::doctor::run(&flags, shape.form()),
+        Command::Doctor { apparmor: false, thorough, shape } => {
+            command::doctor::run(&flags, thorough, shape.form())
+        }
     };
     terminal::finish(outcome)
 }

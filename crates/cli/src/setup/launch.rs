@@ -29,6 +29,12 @@ pub(crate) fn launch(flags: &Flags, surroundings: &Surroundings) -> Result<Launc
     Ok(Launch { command, arguments })
 }
 
+/// Whether `file` is this very program, also by a link.
+pub(crate) fn is_this_program(file: &Path) -> bool {
+    let own = std::env::current_exe().and_then(|own| own.canonicalize());
+    own.is_ok_and(|own| file.canonicalize().is_ok_and(|file| file == own))
+}
+
 /// Why the program may soon be gone from where it is.
 pub(crate) fn passing(launch: &Launch) -> Option<&'static str> {
     const SIGNS: [(&str, &str); 5] = [

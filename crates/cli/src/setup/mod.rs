@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, anyhow, bail};
 use serde_json::Value;
 
-pub(crate) use self::launch::{launch, passing};
+pub(crate) use self::launch::{is_this_program, launch, passing};
 use self::{
     clients::{Approval, Client, Launch},
     edit::Change,

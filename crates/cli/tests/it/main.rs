@@ -8,6 +8,8 @@ mod confined;
 #[cfg(test)]
 mod denied;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod endings;
 #[cfg(test)]
 mod frames;
