@@ -172,7 +172,7 @@ fn toolbox(folder: &Path, hosts: &[String], retention: Retention) -> Toolbox {
         home: Some(folder.join("home")),
         readable: Vec::new(),
         outbound: None,
-        journal: true,
+        journal: false,
     };
     Toolbox::new(
         config,
