@@ -2,27 +2,16 @@
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{ArgAction, Args, CommandFactory as _, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap_complete::Shell;
 
 use crate::{
     command,
     config::Flags,
+    examples::{self, EXIT_CODES},
     serve,
     terminal::{self, Exit},
 };
-
-/// What stands below every help text.
-const EXIT_CODES: &str = "\
-Exit codes: 0 done, 1 the call answered with an error, 2 wrong arguments or configuration, 130 interrupted.";
-
-const EXAMPLES: &str = "\
-Examples:
-  quietcontext call execute '{\"language\":\"python\",\"code\":\"print(6*7)\"}'
-  quietcontext index docs && quietcontext search how are tokens renewed
-  quietcontext cat r:20101-20960 | less
-  quietcontext cat execute:17 --raw > output.bin
-
-Exit codes: 0 done, 1 the call answered with an error, 2 wrong arguments or configuration, 130 interrupted.";
 
 /// Gives AI coding agents big data in small answers: runs, stores and searches on this machine.
 #[derive(Debug, Parser)]
@@ -32,7 +21,7 @@ Exit codes: 0 done, 1 the call answered with an error, 2 wrong arguments or conf
     subcommand_required = true,
     arg_required_else_help = true,
     disable_help_subcommand = true,
-    after_help = EXAMPLES
+    after_help = examples::MAIN
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -79,7 +68,7 @@ enum Command {
     #[command(after_help = EXIT_CODES)]
     Serve,
     /// Call a tool exactly as an agent does
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::CALL)]
     Call {
         /// batch, exec-file, execute, fetch-index, index or search
         tool: String,
@@ -90,7 +79,7 @@ enum Command {
         shape: Shape,
     },
     /// Index a file, a directory, or with - what comes on standard input
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::INDEX)]
     Index {
         /// File or directory beneath the root, or -
         path: PathBuf,
@@ -101,7 +90,7 @@ enum Command {
         shape: Shape,
     },
     /// Search what was indexed, fetched and printed by runs
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::SEARCH)]
     Search {
         /// The question or the words; -- before the first that begins with a hyphen
         #[arg(required = true)]
@@ -122,7 +111,7 @@ enum Command {
         shape: Shape,
     },
     /// Print a stored document or a part of it, whole and exactly
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::CAT)]
     Cat {
         /// A reference (r:20101-20960) or a label (execute:17, docs/guide.md)
         what: String,
@@ -131,10 +120,10 @@ enum Command {
         raw: bool,
     },
     /// List what is stored, newest first
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::SOURCES)]
     Sources(Shape),
     /// Remove stored text for good
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::PURGE)]
     Purge {
         /// A label, a prefix ending in *, or a part of a path
         #[arg(required_unless_present = "all")]
@@ -145,9 +134,11 @@ enum Command {
         /// Do not ask
         #[arg(long, short, action = ArgAction::SetTrue)]
         yes: bool,
+        #[command(flatten)]
+        shape: Shape,
     },
     /// Background jobs of all running servers, and how to stop one
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::JOBS)]
     Jobs {
         #[command(subcommand)]
         action: Option<JobAction>,
@@ -155,7 +146,7 @@ enum Command {
         shape: Shape,
     },
     /// What calls produced and what was answered, per tool and per day
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::STATS)]
     Stats {
         /// How many days back, today included
         #[arg(long, value_name = "N", default_value_t = 14, value_parser = clap::value_parser!(u64).range(1..=3660))]
@@ -164,7 +155,7 @@ enum Command {
         shape: Shape,
     },
     /// Let programs reach hosts; running servers follow at once
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::ALLOW)]
     Allow {
         /// HOST or HOST:PORT (without a port 443 is meant; the host may be private or local), or
         /// *.DOMAIN
@@ -172,14 +163,14 @@ enum Command {
         hosts: Vec<String>,
     },
     /// Take that back, or refuse hosts that your own tools use
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::ALLOW)]
     Disallow {
         /// As for allow
         #[arg(required = true, value_name = "HOST[:PORT]")]
         hosts: Vec<String>,
     },
     /// List the hosts that programs may reach, and where each comes from; or ask about some
-    #[command(after_help = EXIT_CODES)]
+    #[command(after_help = examples::ALLOWED)]
     Allowed {
         /// Say whether these are allowed instead; the exit code is 1 when one is not
         #[arg(value_name = "HOST[:PORT]")]
@@ -187,9 +178,32 @@ enum Command {
         #[command(flatten)]
         shape: Shape,
     },
-    /// Show every setting, its value and how to change it
-    #[command(after_help = EXIT_CODES)]
-    Config(Shape),
+    /// Show every setting, its value, where it comes from and how to change it
+    #[command(after_help = examples::CONFIG)]
+    Config {
+        /// Print a configuration file with every setting, commented out
+        #[arg(long, conflicts_with = "json")]
+        example: bool,
+        #[command(flatten)]
+        shape: Shape,
+    },
+    /// Print completions for a shell
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        #[arg(value_enum, hide_possible_values = true)]
+        shell: Shell,
+    },
+    /// Print the manual of quietcontext or of one of its commands
+    #[command(after_help = examples::MAN)]
+    Man {
+        /// A command
+        #[arg(value_name = "COMMAND")]
+        page: Option<String>,
+        /// Write the manuals of all commands to this directory instead
+        #[arg(long, value_name = "DIR", conflicts_with = "page")]
+        dir: Option<PathBuf>,
+    },
     /// Enter this server into the configuration of a client, such as codex or claude-code
     #[command(after_help = EXIT_CODES)]
     Setup(command::setup::Request),
@@ -264,8 +278,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         }
         Command::Cat { what, raw } => command::cat::run(&flags, &what, raw),
         Command::Sources(shape) => command::sources::run(&flags, shape.form()),
-        Command::Purge { source, all: _, yes } => {
-            command::purge::run(&flags, source.as_deref(), yes)
+        Command::Purge { source, all: _, yes, shape } => {
+            command::purge::run(&flags, source.as_deref(), yes, shape.form())
         }
         Command::Jobs { action: Some(JobAction::Stop { job }), .. } => {
             command::jobs::stop(&flags, &job)
@@ -275,7 +289,12 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Allow { hosts } => command::allow::allow(&flags, &hosts),
         Command::Disallow { hosts } => command::allow::disallow(&flags, &hosts),
         Command::Allowed { hosts, shape } => command::allowed::run(&flags, &hosts, shape.form()),
-        Command::Config(shape) => command::config::run(&flags, shape.form()),
+        Command::Config { example: true, .. } => command::config::example(),
+        Command::Config { example: false, shape } => command::config::run(&flags, shape.form()),
+        Command::Completions { shell } => command::shell::completions(Arguments::command(), shell),
+        Command::Man { page, dir } => {
+            command::shell::man(Arguments::command(), page.as_deref(), dir.as_deref())
+        }
         Command::Setup(request) => command::setup::run(&flags, &request),
         Command::Doctor { apparmor: true, .. } => command::doctor::apparmor(),
         Command::Doctor { apparmor: false, thorough, shape } => {
@@ -287,8 +306,6 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
     use super::*;
 
     #[test]

@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod config;
+mod examples;
 mod log;
 mod memory;
 mod mode;

@@ -1,9 +1,9 @@
 //! `call`: one tool, with the arguments an agent would send and the answer it would get.
 
-use std::io::Read as _;
+use std::{io::Read as _, path::PathBuf, sync::Arc};
 
 use anyhow::{Context as _, anyhow};
-use quietcontext_tools::{Answer, Call, Tool};
+use quietcontext_tools::{Answer, Call, Progress, Tool};
 use serde_json::{Map, Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args::Form,
     config::Flags,
-    terminal::{self, Exit, Problem},
+    terminal::{self, Exit, Problem, progress::ProgressLine},
     wire,
 };
 
@@ -42,10 +42,27 @@ pub(crate) fn call(
     arguments: Map<String, Value>,
     form: Form,
 ) -> Result<Exit, Problem> {
+    match answer(flags, tool, arguments)? {
+        Some((answer, _)) => show(&answer, form),
+        None => Ok(Exit::Interrupted),
+    }
+}
+
+/// Calls a tool; its answer and the root it worked in, or `None` when a signal came first.
+pub(crate) fn answer(
+    flags: &Flags,
+    tool: Tool,
+    arguments: Map<String, Value>,
+) -> Result<Option<(Answer, PathBuf)>, Problem> {
     let wired = wire::wire(flags)?;
+    let root = wired.root.path;
+    let line = ProgressLine::start();
+    let progress = line.clone().map(|line| {
+        let tell: Progress = Arc::new(move |done, total, what| line.tell(done, total, what));
+        tell
+    });
     let cancel = CancellationToken::new();
-    let call =
-        Call { root: wired.root.path, tool, arguments, cancel: cancel.clone(), progress: None };
+    let call = Call { root: root.clone(), tool, arguments, cancel: cancel.clone(), progress };
     let runtime = wire::runtime()?;
     let answer = runtime.block_on(async {
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -61,13 +78,14 @@ pub(crate) fn call(
     // A job in the background ends with the process that started it, as it does with a server.
     wired.toolbox.shutdown();
     runtime.shutdown_background();
-    match answer? {
-        Some(answer) => show(&answer, form),
-        None => Ok(Exit::Interrupted),
+    if let Some(line) = line {
+        line.end();
     }
+    Ok(answer?.map(|answer| (answer, root)))
 }
 
-fn show(answer: &Answer, form: Form) -> Result<Exit, Problem> {
+/// Prints an answer.
+pub(crate) fn show(answer: &Answer, form: Form) -> Result<Exit, Problem> {
     let text = answer.text.as_str();
     match form {
         Form::Text => terminal::print_line(text)?,

@@ -8,7 +8,7 @@ use quietcontext_tools::Reference;
 
 use crate::{
     config::Flags,
-    terminal::{Exit, Problem},
+    terminal::{Exit, Problem, look::Look, text},
     wire,
 };
 
@@ -17,6 +17,12 @@ const PIECE_BYTES: u64 = 1 << 20;
 
 /// Prints what a reference or a label names.
 pub(crate) fn run(flags: &Flags, what: &str, raw: bool) -> Result<Exit, Problem> {
+    let person = Look::stdout().person;
+    if raw && person {
+        return Err(Problem::usage(anyhow!(
+            "--raw gives bytes that a terminal would obey: send them to a file or a pipe"
+        )));
+    }
     let wired = wire::wire(flags)?;
     wired.toolbox.with_store(&wired.root.path, |store| {
         let mut out = io::stdout().lock();
@@ -24,7 +30,7 @@ pub(crate) fn run(flags: &Flags, what: &str, raw: bool) -> Result<Exit, Problem>
         if raw {
             write_raw(store, &part, &mut out)?;
         } else {
-            write_text(store, &part, &mut out)?;
+            write_text(store, &part, person, &mut out)?;
         }
         out.flush()?;
         Ok(Exit::Fine)
@@ -41,7 +47,11 @@ struct Part {
 fn find(store: &Store, what: &str) -> anyhow::Result<Part> {
     let reference = match Reference::parse(what) {
         Ok(reference) => reference,
-        Err(error) => return labelled(store, what)?.ok_or_else(|| anyhow!("{error}")),
+        Err(error) => {
+            return labelled(store, what)?.ok_or_else(|| {
+                anyhow!("{error}; no source is called that either: quietcontext sources lists them")
+            });
+        }
     };
     match store.locate(&reference.span())? {
         Location::Live { document, first, skip, last } => {
@@ -77,7 +87,12 @@ fn write_raw(store: &Store, part: &Part, out: &mut impl Write) -> anyhow::Result
     Ok(())
 }
 
-fn write_text(store: &Store, part: &Part, out: &mut impl Write) -> anyhow::Result<()> {
+fn write_text(
+    store: &Store,
+    part: &Part,
+    person: bool,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
     let Some((mut next, skip, last)) = part.chunks else { return Ok(()) };
     let mut skip = usize::try_from(skip)?;
     while next <= last {
@@ -87,8 +102,12 @@ fn write_text(store: &Store, part: &Part, out: &mut impl Write) -> anyhow::Resul
         };
         next = ChunkId(end.id.0 + 1);
         for chunk in &chunks {
-            let text = chunk.text.as_bytes();
-            out.write_all(text.get(std::mem::take(&mut skip)..).unwrap_or_default())?;
+            let text = chunk.text.get(std::mem::take(&mut skip)..).unwrap_or_default();
+            if person {
+                out.write_all(text::clean(text).as_bytes())?;
+            } else {
+                out.write_all(text.as_bytes())?;
+            }
         }
     }
     Ok(())

@@ -3,37 +3,63 @@
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use anyhow::anyhow;
-use quietcontext_store::Purge;
+use quietcontext_store::{Purge, Store};
+use serde_json::json;
 
 use crate::{
+    args::Form,
     config::Flags,
-    terminal::{self, Exit, Problem},
+    terminal::{
+        self, Exit, Problem,
+        text::{counted, size},
+    },
     wire,
 };
 
 /// Removes `source`, or everything of this root, after asking.
-pub(crate) fn run(flags: &Flags, source: Option<&str>, yes: bool) -> Result<Exit, Problem> {
+pub(crate) fn run(
+    flags: &Flags,
+    source: Option<&str>,
+    yes: bool,
+    form: Form,
+) -> Result<Exit, Problem> {
     let wired = wire::wire(flags)?;
-    let what = source.map_or_else(|| "everything".to_owned(), |source| format!("{source:?}"));
-    let question = format!("Remove {what} stored for {}? [y/N] ", wired.root.path.display());
-    if !yes && !confirmed(&question)? {
+    let root = wired.root.path.display();
+    let question = || -> Result<String, Problem> {
+        let Some(source) = source else {
+            let all = wired.toolbox.with_store(&wired.root.path, Store::sources)?;
+            let bytes = all.iter().map(|document| document.bytes).sum();
+            let count = counted(all.len() as u64, "source");
+            return Ok(format!(
+                "Remove {count} ({}) and the journal of calls, all that is stored for {root}? [y/N] ",
+                size(bytes)
+            ));
+        };
+        Ok(format!("Remove {source:?} from what is stored for {root}? [y/N] "))
+    };
+    if !yes && !confirmed(question)? {
+        terminal::hint("nothing was removed");
         return Ok(Exit::Failed);
     }
     let purge = source.map_or(Purge::All, Purge::Source);
     let count = wired.toolbox.with_store(&wired.root.path, |store| store.purge(purge))?;
-    match count {
-        0 => terminal::print("nothing to remove\n")?,
-        1 => terminal::print("removed 1 source\n")?,
-        count => terminal::print(&format!("removed {count} sources\n"))?,
+    let text = match (form, count) {
+        (Form::Json, count) => format!("{}\n", json!({ "removed": count })),
+        (Form::Text, 0) => "nothing to remove\n".to_owned(),
+        (Form::Text, count) => format!("removed {}\n", counted(count, "source")),
+    };
+    terminal::print(&text)?;
+    if count == 0 && source.is_some() {
+        terminal::hint("quietcontext sources lists what is stored");
     }
     Ok(Exit::Fine)
 }
 
-fn confirmed(question: &str) -> Result<bool, Problem> {
+fn confirmed(question: impl FnOnce() -> Result<String, Problem>) -> Result<bool, Problem> {
     if !io::stdin().is_terminal() {
         return Err(Problem::usage(anyhow!("nobody to ask: give --yes")));
     }
-    terminal::print(question)?;
+    terminal::ask(&question()?)?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(stats.total, Tally { calls: 2, produced: 100_000, answered: 200 });
         assert_eq!(stats.tools["execute"], Tally { calls: 1, produced: 100_000, answered: 100 });
         assert_eq!(stats.days.len(), 2);
-        let look = Look { person: true, colour: false, unicode: false, width: 80 };
+        let look = Look { person: true, drawable: true, colour: false, unicode: false, width: 80 };
         insta::assert_snapshot!(stats.text(look));
     }
 

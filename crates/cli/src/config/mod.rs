@@ -9,6 +9,7 @@ mod settings;
 mod value;
 
 use std::{
+    collections::BTreeMap,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
@@ -92,7 +93,12 @@ pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     /// One line for each variable that begins like ours and is unknown.
     pub(crate) warnings: Vec<String>,
+    /// Where each setting comes from that is not at its default, by key.
+    pub(crate) origins: Origins,
 }
+
+/// The place a setting was last set at: the file, a variable, a flag.
+pub(crate) type Origins = BTreeMap<&'static str, String>;
 
 /// Reads the configuration.
 ///
@@ -106,25 +112,30 @@ pub(crate) fn load(flags: &Flags, surroundings: &Surroundings) -> Result<Loaded>
     if let Some(home) = home {
         settings.data_dir = Some(home.join(".local/share/quietcontext"));
     }
+    let mut origins = Origins::new();
     if let Some((file, shown)) = file(surroundings) {
-        read_file(&mut settings, &file, surroundings).with_context(|| shown)?;
+        let keys = read_file(&mut settings, &file, surroundings).with_context(|| shown.clone())?;
+        origins.extend(keys.into_iter().map(|key| (key, shown.clone())));
     }
-    let warnings = read_variables(&mut settings, surroundings)?;
+    let warnings = read_variables(&mut settings, &mut origins, surroundings)?;
     if let Some(data_dir) = &flags.data_dir {
         let path = std::path::absolute(data_dir).context("--data-dir")?;
         settings.data_dir = Some(path);
+        origins.insert("data_dir", "--data-dir".to_owned());
     }
     if let Some(root) = &flags.root {
         settings.root = Some(root.clone());
+        origins.insert("root", "--root".to_owned());
     }
     let named = [("--log", "log", &flags.log), ("--sandbox", "sandbox.mode", &flags.sandbox)];
     for (flag, key, value) in named {
         if let Some(value) = value {
-            set(&mut settings, key, Value::Text(value.clone()), surroundings)
+            let key = set(&mut settings, key, Value::Text(value.clone()), surroundings)
                 .map_err(|why| anyhow!("{flag}: {why}"))?;
+            origins.insert(key, flag.to_owned());
         }
     }
-    Ok(Loaded { settings, warnings })
+    Ok(Loaded { settings, warnings, origins })
 }
 
 /// Refuses a configuration file in the workspace: whoever writes there, a program of the agent or
@@ -154,11 +165,17 @@ fn file(surroundings: &Surroundings) -> Option<(PathBuf, String)> {
     path.try_exists().unwrap_or(true).then(|| (path, format!("~/{relative}")))
 }
 
-fn read_file(settings: &mut Settings, file: &PathBuf, surroundings: &Surroundings) -> Result<()> {
+/// Answers the keys that the file sets.
+fn read_file(
+    settings: &mut Settings,
+    file: &PathBuf,
+    surroundings: &Surroundings,
+) -> Result<Vec<&'static str>> {
     let text = std::fs::read_to_string(file)?;
     let table: toml::Table = text.parse()?;
     let mut found = Vec::new();
     flatten("", table, &mut found);
+    let mut keys = Vec::new();
     for (key, value) in found {
         if !SETTINGS.iter().any(|setting| setting.place.in_file() && setting.answers_to(&key)) {
             let known =
@@ -166,9 +183,10 @@ fn read_file(settings: &mut Settings, file: &PathBuf, surroundings: &Surrounding
             bail!("unknown setting {key}{}", hint(nearest(&key, known)));
         }
         let value = Value::from_toml(&value).map_err(|why| anyhow!("{key}: {why}"))?;
-        set(settings, &key, value, surroundings).map_err(|why| anyhow!("{key}: {why}"))?;
+        let set = set(settings, &key, value, surroundings);
+        keys.push(set.map_err(|why| anyhow!("{key}: {why}"))?);
     }
-    Ok(())
+    Ok(keys)
 }
 
 /// The leaves of a table, with dotted keys.
@@ -182,7 +200,11 @@ fn flatten(prefix: &str, table: toml::Table, found: &mut Vec<(String, toml::Valu
     }
 }
 
-fn read_variables(settings: &mut Settings, surroundings: &Surroundings) -> Result<Vec<String>> {
+fn read_variables(
+    settings: &mut Settings,
+    origins: &mut Origins,
+    surroundings: &Surroundings,
+) -> Result<Vec<String>> {
     let mut warnings = Vec::new();
     for (name, value) in &surroundings.variables {
         let Some(name) = name.to_str().filter(|name| name.starts_with(PREFIX)) else { continue };
@@ -203,18 +225,22 @@ fn read_variables(settings: &mut Settings, surroundings: &Surroundings) -> Resul
         let value = value.to_str().ok_or_else(|| anyhow!("{name}: must be UTF-8"))?;
         let value = Value::Text(value.to_owned());
         set(settings, row.key, value, surroundings).map_err(|why| anyhow!("{name}: {why}"))?;
+        origins.insert(row.key, name.to_owned());
     }
     Ok(warnings)
 }
 
+/// Sets what `key` names; answers the row's own key.
 fn set(
     settings: &mut Settings,
     key: &str,
     value: Value,
     surroundings: &Surroundings,
-) -> Result<(), String> {
+) -> Result<&'static str, String> {
     match SETTINGS.iter().find(|setting| setting.answers_to(key)) {
-        Some(setting) => (setting.set)(settings, &value, surroundings.home.as_deref()),
+        Some(setting) => {
+            (setting.set)(settings, &value, surroundings.home.as_deref()).map(|()| setting.key)
+        }
         None => Err("unknown setting".to_owned()),
     }
 }

@@ -241,7 +241,8 @@ pub(crate) const SETTINGS: &[Setting] = &[
         show: |settings| settings.fetch_proxy.as_ref().map(ToString::to_string).unwrap_or_default(),
         set: |settings, value, _| {
             let Value::Text(text) = value else { return Err("must be a string".to_owned()) };
-            settings.fetch_proxy = Some(OutboundProxy::parse(text)?);
+            settings.fetch_proxy =
+                if text.is_empty() { None } else { Some(OutboundProxy::parse(text)?) };
             Ok(())
         },
     },

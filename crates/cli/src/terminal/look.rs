@@ -6,10 +6,13 @@ use std::io::{self, IsTerminal as _};
 const WIDTH: usize = 100;
 
 /// What a stream can show.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about a terminal")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Look {
     /// A person reads it as it comes.
     pub(crate) person: bool,
+    /// Lines can be drawn anew.
+    pub(crate) drawable: bool,
     /// Colours are wanted.
     pub(crate) colour: bool,
     /// Characters beyond ASCII come out as what they are.
@@ -27,6 +30,7 @@ pub(crate) enum Style {
     Good,
     Bad,
     Place,
+    Mark,
 }
 
 impl Style {
@@ -39,6 +43,7 @@ impl Style {
             Self::Good => "32",
             Self::Bad => "31",
             Self::Place => "36",
+            Self::Mark => "1;33",
         }
     }
 }
@@ -63,6 +68,7 @@ impl Look {
         let locale = locale.unwrap_or_default().to_ascii_lowercase();
         Self {
             person: terminal,
+            drawable: terminal && !dumb,
             colour: set("NO_COLOR").is_none() && (forced || terminal && !dumb),
             unicode: locale.contains("utf-8") || locale.contains("utf8"),
             width: width.unwrap_or(WIDTH).clamp(40, 400),

@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod look;
+pub(crate) mod progress;
 pub(crate) mod table;
 pub(crate) mod text;
 
@@ -75,6 +76,14 @@ pub(crate) fn warn(text: &str) {
     // What is said may hold names that came from elsewhere.
     let text = text::clean(text);
     let _unheard = writeln!(io::stderr().lock(), "quietcontext: {text}");
+}
+
+/// Writes a question to standard error, where it is not taken for output.
+pub(crate) fn ask(question: &str) -> Result<(), Problem> {
+    let mut out = io::stderr().lock();
+    out.write_all(text::clean(question).as_bytes())?;
+    out.flush()?;
+    Ok(())
 }
 
 /// Says to a person what to type next; a pipe or a log does not need to know.

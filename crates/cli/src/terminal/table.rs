@@ -83,7 +83,8 @@ mod tests {
             "日本",
             "a\u{1b}[2J b that is far too long for the terminal it is in",
         ));
-        let piped = Look { person: false, colour: false, unicode: true, width: 40 };
+        let piped =
+            Look { person: false, drawable: false, colour: false, unicode: true, width: 40 };
         assert_eq!(
             table.render(piped),
             "    A  B     C\n    1  x     first\n1,000  日本  a\u{fffd}[2J b that is far too long for the terminal it is in\n"

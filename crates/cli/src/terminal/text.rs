@@ -5,7 +5,10 @@ use std::time::SystemTime;
 /// Text that came from elsewhere, fit for a terminal: nothing in it moves the cursor, changes
 /// colours or turns a line around. Line ends stay.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|c| if c != '\n' && c != '\t' && steers(c) { '\u{fffd}' } else { c }).collect()
+    text.replace("\r\n", "\n")
+        .chars()
+        .map(|c| if c != '\n' && c != '\t' && steers(c) { '\u{fffd}' } else { c })
+        .collect()
 }
 
 /// As [`clean`], and one line.

@@ -9,7 +9,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::harness::{World, assert_gone, binary, mark, shell, sleeper, wait_for_process};
+use crate::harness::{World, assert_gone, binary, mark, shell, skip, sleeper, wait_for_process};
 
 #[test]
 fn call_is_an_agents_call() {
@@ -48,6 +48,18 @@ fn exit_codes() {
         (&["--version"], 0),
         (&["sources"], 0),
         (&["config"], 0),
+        (&["config", "--example"], 0),
+        (&["config", "--example", "--json"], 2),
+        (&["jobs"], 0),
+        (&["jobs", "stop"], 2),
+        (&["jobs", "stop", "execute:1"], 1),
+        (&["stats"], 0),
+        (&["stats", "--days", "0"], 2),
+        (&["completions", "bash"], 0),
+        (&["completions", "tcsh"], 2),
+        (&["man"], 0),
+        (&["man", "search"], 0),
+        (&["man", "nonsense"], 2),
     ] {
         let outcome = world.run(arguments);
         assert_eq!(outcome.code, Some(code), "{arguments:?}: {outcome:?}");
@@ -201,4 +213,159 @@ fn words_that_look_like_flags_can_be_searched_for() {
     world.run(&["call", "index", r#"{"content":"use --error-on-warnings here","source":"a"}"#]);
     let found = world.run(&["search", "--brief", "--", "--error-on-warnings"]);
     assert!(found.stdout.contains("[r:"), "{found:?}");
+}
+
+#[test]
+fn completions_load_in_their_shells_and_know_the_commands() {
+    let world = World::new();
+    let file = world.path("completions");
+    for (shell, name, probe) in [
+        (
+            "bash",
+            "bash",
+            "source \"$1\" && COMP_WORDS=(quietcontext so) COMP_CWORD=1 && \
+             _quietcontext quietcontext so quietcontext && echo \"${COMPREPLY[@]}\"",
+        ),
+        // Its functions are loaded by name; what they offer is shown in an editor only.
+        (
+            "zsh",
+            "zsh",
+            "autoload -Uz compinit && compinit -D -u && source \"$1\" && whence -w _quietcontext && \
+             functions _quietcontext_commands | grep -o sources | head -n 1",
+        ),
+        ("fish", "fish", "source $argv[1]; and complete -C 'quietcontext so'"),
+    ] {
+        let script = world.run(&["completions", shell]);
+        assert_eq!(script.code, Some(0), "{script:?}");
+        std::fs::write(&file, &script.stdout).unwrap();
+        let mut command = Command::new(name);
+        match name {
+            "bash" => command.args(["--norc", "--noprofile", "-c", probe, "bash"]),
+            "zsh" => command.args(["-f", "-c", probe, "zsh"]),
+            _ => command.args(["--no-config", "-c", probe]),
+        };
+        command.arg(&file).env("HOME", world.path("home"));
+        let Ok(output) = command.stdin(Stdio::null()).output() else {
+            skip(&format!("{name} is not installed"));
+            continue;
+        };
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(text.contains("sources"), "{name}: {output:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{name}");
+    }
+}
+
+#[test]
+fn each_command_has_a_manual() {
+    let world = World::new();
+    let folder = world.path("man");
+    let outcome = world.run(&["man", "--dir", folder.to_str().unwrap()]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), ""), "{outcome:?}");
+    let help = world.run(&["--help"]).stdout;
+    let commands = help.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names: Vec<_> =
+        commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"search") && names.contains(&"jobs"), "{names:?}");
+    for name in names {
+        let page = std::fs::read_to_string(folder.join(format!("quietcontext-{name}.1"))).unwrap();
+        assert!(page.contains(&format!(".TH quietcontext-{name} 1")), "{name}: {page}");
+        assert_eq!(page, world.run(&["man", name]).stdout);
+    }
+    let page = std::fs::read_to_string(folder.join("quietcontext.1")).unwrap();
+    assert!(page.contains("quietcontext\\-search(1)"), "{page}");
+}
+
+#[test]
+fn each_setting_says_where_it_comes_from() {
+    let world = World::new();
+    world.configure("log = \"info\"\n[store]\nmax_age_days = 7\n");
+    let mut command = world.command(&["config", "--json", "--sandbox", "read-only"]);
+    let output = command.env("QUIETCONTEXT_LOG", "debug").output().unwrap();
+    let settings: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for (key, value, from) in [
+        ("log", "debug", "QUIETCONTEXT_LOG"),
+        ("store.max_age_days", "7", "~/.config/quietcontext/config.toml"),
+        ("sandbox.mode", "read-only", "--sandbox"),
+        ("network.mode", "allowlist", "default"),
+    ] {
+        assert_eq!(settings[key]["value"], value, "{key}");
+        assert_eq!(settings[key]["from"], from, "{key}");
+    }
+    world.configure("sandbox.mdoe = \"off\"\n");
+    let outcome = world.run(&["config"]);
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("did you mean sandbox.mode?"), "{outcome:?}");
+}
+
+/// Runs a command in a terminal of its own; what it showed.
+fn in_a_terminal(world: &World, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let code = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))";
+    let mut command = Command::new("python3");
+    command.args(["-c", code]).arg(binary()).args(arguments).current_dir(world.work());
+    command.env_clear().env("HOME", world.path("home")).env("LANG", "C.UTF-8");
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("TERM", "xterm-256color").envs(variables.iter().copied());
+    // Whoever is asked something answers no.
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"n\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n")
+}
+
+#[test]
+fn in_a_terminal_there_are_places_colours_and_hints_and_in_a_pipe_none() {
+    let world = World::new();
+    let text = "# Tokens\n\nA token is renewed by the zanzibar job.\n";
+    std::fs::write(world.work().join("guide.md"), text).unwrap();
+    assert_eq!(world.run(&["index", "guide.md"]).stderr, "");
+    let seen = in_a_terminal(&world, &["search", "zanzibar"], &[]);
+    assert!(seen.contains("\u{1b}[36mguide.md:1-3\u{1b}[0m"), "{seen:?}");
+    assert!(seen.contains("\u{1b}[1;33mzanzibar\u{1b}[0m"), "{seen:?}");
+    assert!(seen.contains("quietcontext cat r:"), "{seen:?}");
+    for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let seen = in_a_terminal(&world, &["search", "zanzibar"], &[variable]);
+        assert!(seen.contains("guide.md:1-3") && !seen.contains('\u{1b}'), "{seen:?}");
+    }
+    let piped = world.run(&["search", "zanzibar"]);
+    assert!(piped.stdout.starts_with("query: zanzibar\n[r:"), "{piped:?}");
+    assert_eq!(piped.stderr, "");
+    let mut forced = world.command(&["sources"]);
+    let forced = forced.env("CLICOLOR_FORCE", "1").output().unwrap();
+    assert!(String::from_utf8_lossy(&forced.stdout).contains("\u{1b}[36mr:"), "{forced:?}");
+    let listed = world.run(&["sources"]);
+    assert!(!listed.stdout.contains('\u{1b}') && listed.stdout.contains("guide.md"), "{listed:?}");
+}
+
+#[test]
+fn bytes_that_a_terminal_would_obey_do_not_reach_it() {
+    let world = World::new();
+    let code = r"for i in $(seq 0 3000); do printf '\033]0;title\007 %d\n' $i; done";
+    world.run(&["call", "execute", &shell(code).to_string()]);
+    let raw = in_a_terminal(&world, &["cat", "execute:1", "--raw"], &[]);
+    assert!(raw.contains("send them to a file or a pipe") && !raw.contains('\u{7}'), "{raw:?}");
+    let text = in_a_terminal(&world, &["cat", "execute:1"], &[]);
+    assert!(text.lines().count() > 3_000 && !text.contains(['\u{1b}', '\u{7}']));
+}
+
+#[test]
+fn progress_is_drawn_in_a_terminal_and_taken_away() {
+    let world = World::new();
+    let arguments = r#"{"commands":["sleep 0.6","sleep 0.2"]}"#;
+    let seen = in_a_terminal(&world, &["call", "batch", arguments], &[]);
+    assert!(seen.contains("1/2 1") && seen.contains("\r\u{1b}[K1: exit 0"), "{seen:?}");
+    assert_eq!(world.run(&["call", "batch", arguments]).stderr, "");
+}
+
+#[test]
+fn an_empty_root_says_what_to_do_and_purging_counts_first() {
+    let world = World::new();
+    let seen = in_a_terminal(&world, &["sources"], &[]);
+    assert!(seen.contains("nothing is stored for") && seen.contains("index docs"), "{seen:?}");
+    assert_eq!(world.run(&["sources"]).stderr, "");
+    world.run(&["call", "index", r#"{"content":"text","source":"a"}"#]);
+    let asked = in_a_terminal(&world, &["purge", "--all"], &[]);
+    assert!(asked.contains("Remove 1 source (4 B) and the journal"), "{asked:?}");
+    assert!(world.run(&["sources"]).stdout.contains("r:"));
+    assert_eq!(world.run(&["purge", "a", "--yes", "--json"]).stdout, "{\"removed\":1}\n");
 }
