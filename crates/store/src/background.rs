@@ -84,13 +84,11 @@ impl Core {
     fn work_all(&self) -> Result<()> {
         self.check_once()?;
         self.adopt()?;
-        while self.work_once()? {
+        // What is too much goes first: it needs no full-text rows any more.
+        while self.expire_some()?.is_some() || self.work_once()? {
             if self.background.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            thread::sleep(GAP);
-        }
-        while self.expire_some()?.is_some() && !self.background.stop.load(Ordering::Relaxed) {
             thread::sleep(GAP);
         }
         self.tidy()

@@ -83,11 +83,12 @@ impl Core {
 
     /// Gives free pages back, in steps, beyond what the next documents will need.
     pub(crate) fn tidy(&self) -> Result<()> {
+        let mut given = false;
         loop {
             let (count, free, size) = self.pool.read(pages)?;
             let over = count * size > self.retention.max_bytes as i64;
             if free <= SPARE_PAGES && !(over && free > 0) {
-                return Ok(());
+                return if given { self.shrink() } else { Ok(()) };
             }
             self.pool.with_writer(|connection| {
                 let sql = format!("PRAGMA incremental_vacuum({VACUUM_PAGES})");
@@ -99,7 +100,15 @@ impl Core {
             if self.pool.read(pages)?.1 >= free {
                 return Ok(());
             }
+            given = true;
         }
+    }
+
+    /// Carries the log over, which is when the file becomes shorter. Waits for nobody.
+    fn shrink(&self) -> Result<()> {
+        self.pool.with_writer(|connection| {
+            Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?)
+        })
     }
 }
 

@@ -12,6 +12,8 @@ mod doctor;
 #[cfg(test)]
 mod endings;
 #[cfg(test)]
+mod excludes;
+#[cfg(test)]
 mod frames;
 #[cfg(test)]
 mod harness;
@@ -32,6 +34,8 @@ mod setup;
 #[cfg(test)]
 mod stability;
 #[cfg(test)]
+mod stores;
+#[cfg(test)]
 mod streams;
 #[cfg(test)]
 mod tools;
@@ -39,4 +43,5 @@ mod tools;
 mod watching;
 #[cfg(test)]
 mod web;
+#[cfg(test)]
 mod web_limits;
