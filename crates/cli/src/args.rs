@@ -11,6 +11,7 @@ use crate::{
     examples::{self, EXIT_CODES},
     serve,
     terminal::{self, Exit},
+    view::{self, Browser},
 };
 
 /// Gives AI coding agents big data in small answers: runs, stores and searches on this machine.
@@ -144,6 +145,16 @@ enum Command {
         action: Option<JobAction>,
         #[command(flatten)]
         shape: Shape,
+    },
+    /// Show it all on a page in a browser: sources, searches as agents see them, calls, jobs
+    #[command(after_help = examples::VIEW)]
+    View {
+        /// Port of 127.0.0.1 [default: one that is free]
+        #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+        port: u16,
+        /// Print the address only, also where a browser could be opened
+        #[arg(long)]
+        no_open: bool,
     },
     /// What calls produced and what was answered, per tool and per day
     #[command(after_help = examples::STATS)]
@@ -285,6 +296,10 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             command::jobs::stop(&flags, &job)
         }
         Command::Jobs { action: None, shape } => command::jobs::run(&flags, shape.form()),
+        Command::View { port, no_open } => {
+            let browser = if no_open { Browser::Leave } else { Browser::Open };
+            view::run(&flags, port, browser)
+        }
         Command::Stats { days, shape } => command::stats::run(&flags, days, shape.form()),
         Command::Allow { hosts } => command::allow::allow(&flags, &hosts),
         Command::Disallow { hosts } => command::allow::disallow(&flags, &hosts),

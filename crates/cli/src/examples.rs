@@ -92,6 +92,16 @@ Examples:
 A job ends with the server that started it. An agent stops it with execute and {\"stop\":\"execute:17\"}."
 );
 
+pub(crate) const VIEW: &str = with_codes!(
+    "\
+Examples:
+  quietcontext view
+  quietcontext view --port 8080 --no-open      for a tunnel: ssh -L 8080:127.0.0.1:8080 HOST
+
+The page is for looking only, holds no programs and loads nothing from elsewhere. Its address has a secret
+and is good until Ctrl-C. A browser is opened where standard output is a terminal of a desktop."
+);
+
 pub(crate) const STATS: &str = with_codes!(
     "\
 Examples:

@@ -12,6 +12,7 @@ mod place;
 mod serve;
 mod setup;
 mod terminal;
+mod view;
 mod wire;
 
 fn main() -> std::process::ExitCode {

@@ -25,7 +25,7 @@ quietcontext is an MCP server: an AI coding agent starts it and talks to it over
   quietcontext setup     enters it into the agent's configuration, or lists the agents found here
   quietcontext serve     what to enter there by hand
   quietcontext --help    what there is for people: index, search, cat, sources, call, jobs,
-                         stats, purge, allow, config, doctor
+                         stats, view, purge, allow, config, doctor
 ";
 
 /// Runs the program with its arguments, its own name left out.

@@ -155,6 +155,15 @@ impl Toolbox {
 
     /// Answers one call. Arguments are checked whole before anything happens.
     pub async fn call(&self, call: Call) -> Answer {
+        self.answer(call, self.shared.config.journal).await
+    }
+
+    /// As [`Self::call`], for people who look at what agents did: it leaves no line in the journal.
+    pub async fn call_unnoted(&self, call: Call) -> Answer {
+        self.answer(call, false).await
+    }
+
+    async fn answer(&self, call: Call, kept: bool) -> Answer {
         let started = Instant::now();
         let cancel = Cancel::new();
         let _stopped_with_the_call = CancelOnDrop(cancel.clone());
@@ -167,7 +176,6 @@ impl Toolbox {
         });
         let _watched_no_longer = AbortOnDrop(watcher);
         let root = self.shared.root(&call.root);
-        let kept = self.shared.config.journal;
         let meter = Arc::new(Meter::new(call.tool, &call.arguments, kept));
         let mut recording = kept.then(|| Recording::begin(&root, &meter, started));
         let context = Context {

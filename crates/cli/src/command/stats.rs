@@ -20,10 +20,10 @@ use crate::{
 
 /// Sums over calls.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Tally {
-    calls: u64,
-    produced: u64,
-    answered: u64,
+pub(crate) struct Tally {
+    pub(crate) calls: u64,
+    pub(crate) produced: u64,
+    pub(crate) answered: u64,
 }
 
 impl Tally {
@@ -41,15 +41,16 @@ impl Tally {
 
 /// Everything that is shown.
 #[derive(Debug, Default)]
-struct Stats {
-    total: Tally,
+pub(crate) struct Stats {
+    pub(crate) total: Tally,
     tools: BTreeMap<String, Tally>,
     /// By date; each day of the time that is shown.
-    days: BTreeMap<String, Tally>,
+    pub(crate) days: BTreeMap<String, Tally>,
 }
 
 impl Stats {
-    fn of(records: &[CallRecord], dates: Vec<String>) -> Self {
+    /// Sums over the calls of these days.
+    pub(crate) fn of(records: &[CallRecord], dates: Vec<String>) -> Self {
         let days = dates.into_iter().map(|date| (date, Tally::default())).collect();
         let mut stats = Self { days, ..Self::default() };
         for record in records {

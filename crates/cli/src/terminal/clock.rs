@@ -8,6 +8,8 @@ pub(crate) struct Local {
     pub(crate) year: i32,
     pub(crate) month: i32,
     pub(crate) day: i32,
+    pub(crate) hour: i32,
+    pub(crate) minute: i32,
 }
 
 impl Local {
@@ -23,12 +25,23 @@ impl Local {
             libc::localtime_r(&raw const seconds, parts.as_mut_ptr());
             parts.assume_init()
         };
-        Self { year: parts.tm_year + 1_900, month: parts.tm_mon + 1, day: parts.tm_mday }
+        Self {
+            year: parts.tm_year + 1_900,
+            month: parts.tm_mon + 1,
+            day: parts.tm_mday,
+            hour: parts.tm_hour,
+            minute: parts.tm_min,
+        }
     }
 
     /// `2026-12-01`.
     pub(crate) fn date(self) -> String {
         format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+
+    /// `21:05`.
+    pub(crate) fn time(self) -> String {
+        format!("{:02}:{:02}", self.hour, self.minute)
     }
 }
 

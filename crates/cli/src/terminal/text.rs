@@ -17,7 +17,7 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 /// Control characters, line separators, and what reorders a line (Unicode Standard Annex #9).
-fn steers(c: char) -> bool {
+pub(crate) fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

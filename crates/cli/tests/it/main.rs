@@ -40,6 +40,8 @@ mod streams;
 #[cfg(test)]
 mod tools;
 #[cfg(test)]
+mod view;
+#[cfg(test)]
 mod watching;
 #[cfg(test)]
 mod web;
