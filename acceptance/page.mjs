@@ -107,7 +107,7 @@ part("the overview shows sums, the running job and the latest calls", async ({ p
 });
 
 part("a search shows the very answer of an agent and leads to the chunk", async ({ page }) => {
-  await page.getByRole("link", { name: "Search" }).click();
+  await page.locator("nav").getByText("Search").click();
   assert.equal(await page.evaluate(() => document.activeElement.id), "q");
   await page.keyboard.type("how are tokens renewed");
   await page.keyboard.press("Enter");
@@ -126,7 +126,7 @@ part("a search shows the very answer of an agent and leads to the chunk", async 
 });
 
 part("a source leads to its chunks, page by page", async ({ page }) => {
-  await page.getByRole("link", { name: "Sources" }).click();
+  await page.locator("nav").getByText("Sources").click();
   await page.getByRole("link", { name: "execute:1", exact: true }).click();
   assert.ok((await page.locator(".chunk").count()) === 20);
   assert.match(await page.locator(".gutter").first().innerText(), /^1\n2\n3/);

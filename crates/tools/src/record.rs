@@ -1,5 +1,6 @@
 //! What one call did, measured while it ran, and the line by which the journal keeps it.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -109,9 +110,9 @@ struct Seen {
 }
 
 impl Meter {
-    pub(crate) fn new(tool: Tool, arguments: &Map<String, Value>, kept: bool) -> Self {
+    pub(crate) fn new(tool: Tool, arguments: &Map<String, Value>, root: &Path, kept: bool) -> Self {
         let (produced, seen) = (AtomicU64::new(0), Mutex::default());
-        Self { tool, summary: summary(tool, arguments), kept, produced, seen }
+        Self { tool, summary: summary(tool, arguments, root), kept, produced, seen }
     }
 
     /// Counts bytes that came from a program, a page or a file.
@@ -188,7 +189,7 @@ impl Drop for Recording {
 }
 
 /// What a call is about, in a line: a label, a question, the first line of a program.
-fn summary(tool: Tool, arguments: &Map<String, Value>) -> String {
+fn summary(tool: Tool, arguments: &Map<String, Value>, root: &Path) -> String {
     let text = |key: &str| arguments.get(key).and_then(Value::as_str);
     let line = match tool {
         Tool::Execute | Tool::ExecFile => {
@@ -198,7 +199,7 @@ fn summary(tool: Tool, arguments: &Map<String, Value>) -> String {
                 (_, _, script) => plain(script.unwrap_or_default()),
             };
             match (text("path"), text("language")) {
-                (Some(path), _) => format!("{}: {what}", plain(path)),
+                (Some(path), _) => format!("{}: {what}", below(root, path)),
                 (None, Some(language)) if language != "shell" => {
                     format!("{}: {what}", plain(language))
                 }
@@ -214,7 +215,10 @@ fn summary(tool: Tool, arguments: &Map<String, Value>) -> String {
                 address(item.as_str().or_else(|| item.get("url")?.as_str()).unwrap_or_default())
             }),
         },
-        Tool::Index => plain(text("path").or_else(|| text("source")).unwrap_or("text")),
+        Tool::Index => match text("path") {
+            Some(path) => below(root, path),
+            None => plain(text("source").unwrap_or("text")),
+        },
         Tool::Search => {
             let asked = arguments.get("queries").or_else(|| arguments.get("refs"));
             several(asked, |item| plain(item.as_str().unwrap_or_default()))
@@ -236,6 +240,16 @@ fn several(items: Option<&Value>, line: impl Fn(&Value) -> String) -> String {
         Some(one) => line(one),
         None => String::new(),
     }
+}
+
+/// A path as it is seen from the root.
+fn below(root: &Path, path: &str) -> String {
+    let seen = match Path::new(path).strip_prefix(root) {
+        Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
+        Ok(rest) => rest,
+        Err(_) => Path::new(path),
+    };
+    plain(&seen.to_string_lossy())
 }
 
 /// The first line of a program that says something.
@@ -303,7 +317,8 @@ mod tests {
 
     #[test]
     fn a_summary_is_one_short_line_without_secrets_of_an_address() {
-        let of = |tool, arguments: Value| summary(tool, arguments.as_object().unwrap());
+        let of =
+            |tool, arguments: Value| summary(tool, arguments.as_object().unwrap(), Path::new("/w"));
         for (tool, arguments, wanted) in [
             (
                 Tool::Execute,
@@ -317,6 +332,9 @@ mod tests {
             (Tool::Search, json!({"queries":["x\u{202e}y","z"]}), "xy (+1)"),
             (Tool::Search, json!({"refs":["r:7-9"]}), "r:7-9"),
             (Tool::Index, json!({"path":"docs"}), "docs"),
+            (Tool::Index, json!({"path":"/w/docs"}), "docs"),
+            (Tool::Index, json!({"path":"/w"}), "."),
+            (Tool::Index, json!({"path":"/elsewhere"}), "/elsewhere"),
             (Tool::Index, json!({"content":"secret"}), "text"),
             (
                 Tool::FetchIndex,

@@ -176,7 +176,7 @@ impl Toolbox {
         });
         let _watched_no_longer = AbortOnDrop(watcher);
         let root = self.shared.root(&call.root);
-        let meter = Arc::new(Meter::new(call.tool, &call.arguments, kept));
+        let meter = Arc::new(Meter::new(call.tool, &call.arguments, &root.path, kept));
         let mut recording = kept.then(|| Recording::begin(&root, &meter, started));
         let context = Context {
             shared: Arc::clone(&self.shared),
@@ -193,8 +193,10 @@ impl Toolbox {
         let progress = context.progress.clone().filter(|_| !counts);
         let _told = progress.map(|progress| AbortOnDrop(ticks(progress, started)));
         let outcome = dispatch(context, call, started).await;
+        let cancelled = matches!(outcome, Err(ToolError::Cancelled));
         let answer = outcome.unwrap_or_else(|error| error.answer(budget));
-        if let Some(recording) = &mut recording {
+        // Nobody reads the answer of a call that was cancelled.
+        if let Some(recording) = recording.as_mut().filter(|_| !cancelled) {
             recording.answered(&answer);
         }
         answer

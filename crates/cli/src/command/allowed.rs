@@ -1,7 +1,5 @@
 //! `allowed`: every host that programs may reach, and who says so.
 
-use std::fmt::Write as _;
-
 use anyhow::anyhow;
 use quietcontext_fetch::{HostPort, proxy::Permit};
 use serde_json::{Value, json};
@@ -11,7 +9,11 @@ use crate::{
     args::Form,
     config::Flags,
     network::Reach,
-    terminal::{self, Exit, Problem},
+    terminal::{
+        self, Exit, Problem,
+        look::{Look, Style},
+        table::{Align, Table},
+    },
     wire::{self, Wired},
 };
 
@@ -94,15 +96,22 @@ fn list(wired: &Wired, form: Form) -> Result<Exit, Problem> {
 fn shown(rows: &[Row], form: Form) -> String {
     match form {
         Form::Json => rows.iter().map(as_json).collect::<Value>().to_string() + "\n",
-        Form::Text if rows.is_empty() => "no host is allowed\n".to_owned(),
+        Form::Text if rows.is_empty() => {
+            terminal::hint("quietcontext allow HOST lets programs reach one");
+            "no host is allowed\n".to_owned()
+        }
         Form::Text => {
-            let width = rows.iter().map(|row| row.hosts.len()).max().unwrap_or(0).min(60);
-            let mut text = String::new();
-            for Row { hosts, from, origin, .. } in rows {
-                // A text in memory takes every line.
-                let _written = writeln!(text, "{hosts:<width$}  {from:<9} {origin}");
+            let mut table =
+                Table::new([("HOST", Align::Left), ("FROM", Align::Left), ("WHERE", Align::Left)]);
+            for Row { hosts, from, origin, permit } in rows {
+                let style = if *permit == Permit::No { Style::Bad } else { Style::Plain };
+                table.row([
+                    (style, hosts.clone()),
+                    (Style::Plain, from.clone()),
+                    (Style::Dim, origin.clone()),
+                ]);
             }
-            text
+            table.render(Look::stdout())
         }
     }
 }

@@ -43,7 +43,7 @@ impl Tally {
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     pub(crate) total: Tally,
-    tools: BTreeMap<String, Tally>,
+    pub(crate) tools: BTreeMap<String, Tally>,
     /// By date; each day of the time that is shown.
     pub(crate) days: BTreeMap<String, Tally>,
 }

@@ -11,7 +11,7 @@ use super::{
     site::{Asked, Page, Site},
 };
 use crate::{
-    command::stats::Stats,
+    command::stats::{Stats, Tally},
     terminal::{
         clock,
         text::{age, counted, grouped, size},
@@ -38,7 +38,13 @@ pub(super) fn page(site: &Site, _asked: &Asked) -> anyhow::Result<Page> {
     html.text(&size(stats.total.answered)).raw("</dd></div><div><dt>Stored</dt><dd>");
     html.text(&size(bytes)).raw(" <small>in <a href=\"sources\">");
     html.text(&counted(documents.len() as u64, "source")).raw("</a></small></dd></div></dl>");
-    days(&mut html, &stats);
+    if stats.total.calls > 0 {
+        html.raw("<div class=\"two\"><section>");
+        days(&mut html, &stats);
+        html.raw("</section><section>");
+        tools(&mut html, &stats);
+        html.raw("</section></div>");
+    }
     jobs(&mut html, site)?;
     html.raw("<h2>Latest calls</h2>");
     let latest: Vec<&CallRecord> = records.iter().rev().take(CALLS).collect();
@@ -52,20 +58,14 @@ pub(super) fn page(site: &Site, _asked: &Asked) -> anyhow::Result<Page> {
 
 fn days(html: &mut Html, stats: &Stats) {
     let most = stats.days.values().map(|tally| tally.produced).max().unwrap_or(0);
-    if stats.total.calls == 0 {
-        return;
-    }
     html.raw("<h2>By day</h2><div class=\"wide\"><table class=\"days\"><thead><tr><th>Day</th>");
     html.raw("<th class=\"number\">Calls</th><th class=\"number\">Produced</th>");
     html.raw("<th class=\"number\">Answered</th><th class=\"bars\"><span class=\"hidden\">Produced, as a bar</span></th></tr></thead><tbody>");
-    let idle = |(_, tally): &(&String, &crate::command::stats::Tally)| tally.calls == 0;
+    let idle = |(_, tally): &(&String, &Tally)| tally.calls == 0;
     for (date, tally) in stats.days.iter().skip_while(idle) {
         html.raw("<tr><td class=\"when\">").text(date).raw("</td><td class=\"number\">");
         html.text(&grouped(tally.calls)).raw("</td>");
-        for bytes in [tally.produced, tally.answered] {
-            html.raw("<td class=\"number\" title=\"").text(&grouped(bytes)).raw(" bytes\">");
-            html.text(&size(bytes)).raw("</td>");
-        }
+        amounts(html, tally);
         // What is there at all is seen.
         let part = |bytes: u64| {
             let share = (u128::from(bytes) * u128::from(BAR) * 10 / u128::from(most.max(1))) as u64;
@@ -81,6 +81,31 @@ fn days(html: &mut Html, stats: &Stats) {
         "</tbody></table></div><p class=\"legend\"><span class=\"produced\"></span> produced ",
     );
     html.raw("<span class=\"answered\"></span> answered, both as they were measured</p>");
+}
+
+fn tools(html: &mut Html, stats: &Stats) {
+    html.raw("<h2>By tool</h2><div class=\"wide\"><table><thead><tr><th>Tool</th>");
+    html.raw("<th class=\"number\">Calls</th><th class=\"number\">Produced</th>");
+    html.raw("<th class=\"number\">Answered</th></tr></thead><tbody>");
+    for (tool, tally) in &stats.tools {
+        html.raw("<tr><td><a href=\"calls?tool=")
+            .query(tool)
+            .raw("\">")
+            .text(tool)
+            .raw("</a></td>");
+        html.raw("<td class=\"number\">").text(&grouped(tally.calls)).raw("</td>");
+        amounts(html, tally);
+        html.raw("</tr>");
+    }
+    html.raw("</tbody></table></div>");
+}
+
+/// The cells of what was produced and what was answered.
+fn amounts(html: &mut Html, tally: &Tally) {
+    for bytes in [tally.produced, tally.answered] {
+        html.raw("<td class=\"number\" title=\"").text(&grouped(bytes)).raw(" bytes\">");
+        html.text(&size(bytes)).raw("</td>");
+    }
 }
 
 fn jobs(html: &mut Html, site: &Site) -> anyhow::Result<()> {

@@ -52,6 +52,7 @@ fn every_call_is_noted_and_the_sums_are_what_was_measured() {
     let outcomes: Vec<_> = lines.iter().map(|line| line["outcome"].as_str().unwrap()).collect();
     assert_eq!(outcomes, ["exit 0", "exit 3", "error", "ok", "ok"]);
     assert_eq!(lines[1]["what"], "seq 1 20000; exit 3");
+    assert_eq!(lines[4]["what"], "a");
     assert!(big.text.contains(lines[1]["ref"].as_str().unwrap()), "{}", big.text);
     let text = world.run(&["stats"]).stdout;
     assert!(text.contains("execute") && text.contains('█'), "{text}");
