@@ -74,6 +74,12 @@ impl BlockCache {
         entries.blocks.insert(block.first, (clock, block));
     }
 
+    /// Gives its memory back.
+    pub(crate) fn rest(&self) {
+        self.clear();
+        lock(&self.unpackers).clear();
+    }
+
     /// Forgets everything: text was purged.
     pub(crate) fn clear(&self) {
         lock(&self.entries).blocks.clear();

@@ -76,6 +76,15 @@ impl Pool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
+    /// Closes the connections that nobody uses; the next use opens others.
+    pub(crate) fn rest(&self) {
+        let idle = std::mem::take(&mut *lock(&self.readers));
+        drop(idle);
+        if let Ok(mut writer) = self.writer.try_lock() {
+            *writer = None;
+        }
+    }
+
     /// Reads one consistent state of the store. Never waits for writers.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let idle = lock(&self.readers).pop();

@@ -217,6 +217,13 @@ impl Store {
         self.core.remember_page(page)
     }
 
+    /// Closes its file and forgets what is cached. The next use opens it again.
+    pub fn rest(&self) {
+        self.core.pool.rest();
+        self.core.cache.rest();
+        self.core.memory.rest();
+    }
+
     /// The file of this store; it need not exist yet.
     pub fn path(&self) -> &Path {
         self.core.path()

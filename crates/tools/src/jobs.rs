@@ -159,6 +159,11 @@ struct State {
 }
 
 impl Jobs {
+    /// Whether none was ever started.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// How the job stands whose output begins at `first` and has no text yet.
     pub(crate) fn silent(&self, first: u64) -> Option<String> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);

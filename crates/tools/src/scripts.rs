@@ -52,6 +52,11 @@ pub(crate) struct Scripts {
 }
 
 impl Scripts {
+    /// Whether nothing is remembered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.remembered.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// Remembers a program of 256 bytes or more and returns its reference, `s:<16 hex>`.
     ///
     /// Sending a program again neither doubles it nor makes it younger. Where two programs share the

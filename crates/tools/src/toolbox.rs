@@ -84,6 +84,8 @@ pub(crate) struct Root {
     pub flights: Flights,
     /// Labels of outputs whose digest this process has answered.
     digested: Mutex<HashSet<String>>,
+    /// When the newest call came; `None` once its store was closed.
+    used: Mutex<Option<Instant>>,
 }
 
 impl Root {
@@ -93,6 +95,23 @@ impl Root {
         let before = same.is_some_and(|same| known.contains(same));
         known.insert(label.to_owned());
         before
+    }
+
+    /// Closes what was not used for `idle`; says how long it may still be open, `None` once it is not.
+    fn rest(&self, idle: Duration) -> Option<Duration> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = idle.saturating_sub((*used)?.elapsed());
+        if left.is_zero() {
+            *used = None;
+            self.store.rest();
+            return None;
+        }
+        Some(left)
+    }
+
+    /// Whether it would be the same if it were made anew.
+    fn is_blank(&self) -> bool {
+        self.scripts.is_empty() && self.jobs.is_empty()
     }
 }
 
@@ -229,6 +248,26 @@ impl Toolbox {
         work(&self.shared.root(root).store)
     }
 
+    /// Closes the stores of roots that had no call for `idle`, and forgets roots of which nothing has to
+    /// be remembered. Says when to ask again; `None` when nothing is left open.
+    pub fn rest(&self, idle: Duration) -> Option<Duration> {
+        let all: Vec<_> = {
+            let roots = self.shared.roots.lock().unwrap_or_else(PoisonError::into_inner);
+            roots.values().cloned().collect()
+        };
+        // Two hold a root that no call is using: the table, and this list.
+        let busy = |root: &Arc<Root>| Arc::strong_count(root) > 2;
+        let left: Vec<_> =
+            all.iter().map(|root| if busy(root) { Some(idle) } else { root.rest(idle) }).collect();
+        let mut roots = self.shared.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        for (root, left) in all.iter().zip(&left) {
+            if left.is_none() && root.is_blank() && !busy(root) {
+                roots.remove(&root.path);
+            }
+        }
+        left.into_iter().flatten().min()
+    }
+
     /// Stops every program at once. Callable from anywhere, any number of times.
     pub fn shutdown(&self) {
         self.shared.executor.shutdown();
@@ -249,7 +288,7 @@ impl Shared {
 
     fn root(&self, path: &Path) -> Arc<Root> {
         let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(roots.entry(path.to_owned()).or_insert_with(|| {
+        let root = roots.entry(path.to_owned()).or_insert_with(|| {
             Arc::new(Root {
                 path: path.to_owned(),
                 store: (self.stores)(path),
@@ -258,8 +297,11 @@ impl Shared {
                 policy: self.config.policy(path),
                 flights: Flights::default(),
                 digested: Mutex::default(),
+                used: Mutex::default(),
             })
-        }))
+        });
+        *root.used.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        Arc::clone(root)
     }
 }
 

@@ -112,6 +112,11 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
+    /// Gives its memory back.
+    pub(crate) fn rest(&self) {
+        *self.lexicon.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
+    }
+
     /// The vocabulary as the connection sees it now.
     pub(super) fn lexicon(&self, connection: &Connection) -> rusqlite::Result<Arc<Lexicon>> {
         let known = Arc::clone(&self.lexicon.lock().unwrap_or_else(PoisonError::into_inner));

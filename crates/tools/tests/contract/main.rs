@@ -11,6 +11,7 @@ mod index;
 mod links;
 mod policy;
 mod references;
+mod rest;
 mod scripts;
 mod search;
 mod support;

@@ -71,6 +71,21 @@ impl Workspace {
             .sum()
     }
 
+    /// Closes what was not used for so long.
+    pub(crate) fn rest(&self, idle: Duration) -> Option<Duration> {
+        self.toolbox.rest(idle)
+    }
+
+    /// Files of the store that this process has open.
+    pub(crate) fn open_store_files(&self) -> usize {
+        let data = self.folder.path().canonicalize().unwrap().join("data");
+        let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+        let files = links.filter_map(|link| std::fs::read_link(link.path()).ok());
+        let store =
+            |file: &PathBuf| file.starts_with(&data) && file.to_string_lossy().contains(".db");
+        files.filter(store).count()
+    }
+
     /// A folder beside the workspace.
     pub(crate) fn outside(&self) -> PathBuf {
         let path = self.folder.path().join("outside");
