@@ -1,5 +1,7 @@
 //! The seam between the protocol and the tools: one call in, one text out.
 
+use std::time::Duration;
+
 use quietcontext_tools::{Call, Toolbox};
 
 /// What answers the calls. The product has one implementation, [`Toolbox`]; tests bring others.
@@ -9,6 +11,12 @@ pub trait Calls: Send + Sync + 'static {
 
     /// Stops every process that calls have started, at once. Any thread, any number of times.
     fn shutdown(&self);
+
+    /// Closes what no call has used for `idle`; says when it is worth to ask again, `None` when
+    /// nothing is left open.
+    fn rest(&self, _idle: Duration) -> Option<Duration> {
+        None
+    }
 }
 
 /// One answer as the protocol carries it.
@@ -28,5 +36,9 @@ impl Calls for Toolbox {
 
     fn shutdown(&self) {
         Self::shutdown(self);
+    }
+
+    fn rest(&self, idle: Duration) -> Option<Duration> {
+        Self::rest(self, idle)
     }
 }

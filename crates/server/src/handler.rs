@@ -44,6 +44,17 @@ pub(crate) struct Handler<C> {
     pub(crate) root: Arc<Root>,
 }
 
+// By hand: a derived one would want the calls themselves to be cloned.
+impl<C> Clone for Handler<C> {
+    fn clone(&self) -> Self {
+        Self {
+            calls: Arc::clone(&self.calls),
+            catalog: Arc::clone(&self.catalog),
+            root: Arc::clone(&self.root),
+        }
+    }
+}
+
 impl<C> fmt::Debug for Handler<C> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Handler").field("root", &self.root).finish_non_exhaustive()
@@ -72,7 +83,10 @@ impl<C: Calls> Handler<C> {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Reply {
-        let root = self.root.resolve(&context).await;
+        let root = match self.root.resolve(&context).await {
+            Ok(root) => root,
+            Err(line) => return Reply { text: line, is_error: true },
+        };
         let token = context.meta.get_progress_token();
         let (progress, forwarder) =
             token.map(|token| progress::forward(context.peer.clone(), token)).unzip();

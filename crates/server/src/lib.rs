@@ -2,13 +2,18 @@
 //!
 //! Reading order: [`Server`] (what a session needs), [`Calls`] (the seam to the tools), `handler`
 //! (each request of the protocol), `catalog` (what the server says of itself), [`Root`] (where
-//! calls work), then the transport: [`stdio`]. A transport owns its streams, its authentication
+//! calls work), `frame` (what a message is, before the SDK sees it), then the transports: [`stdio`]
+//! and [`http`]. A transport owns its streams, its authentication
 //! and its end; everything it serves comes from [`Server`], so all transports answer alike.
 
 mod calls;
 mod catalog;
+mod frame;
 mod handler;
+pub mod http;
 mod progress;
+#[cfg(test)]
+mod puppet;
 mod root;
 pub mod stdio;
 
@@ -17,7 +22,7 @@ use std::{fmt, sync::Arc};
 use quietcontext_tools::ToolSpec;
 
 pub use calls::{Calls, Reply};
-pub use root::Root;
+pub use root::{Registered, Root};
 
 use catalog::Catalog;
 use handler::Handler;

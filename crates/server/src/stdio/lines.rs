@@ -1,9 +1,6 @@
 //! Cuts the byte stream into lines of bounded length, without ever holding more than one of them.
 
-use super::scan::IdScan;
-
-/// The longest line that is taken, in bytes.
-pub(super) const LINE_LIMIT: usize = 16 << 20;
+use crate::frame::IdScan;
 
 /// What remains allocated between lines; the rest of a long line's buffer is given back.
 const KEEP: usize = 64 << 10;
@@ -91,6 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::frame::MESSAGE_LIMIT;
 
     fn cut(limit: usize, pieces: &[&[u8]]) -> Vec<Line> {
         let mut lines = Lines::new(limit);
@@ -140,11 +138,11 @@ mod tests {
 
     #[test]
     fn memory_of_a_long_line_is_given_back() {
-        let mut lines = Lines::new(LINE_LIMIT);
+        let mut lines = Lines::new(MESSAGE_LIMIT);
         for _ in 0..40 {
             lines.buffer().extend_from_slice(&vec![b'x'; 1 << 20]);
             assert_eq!(lines.next(), None);
-            assert!(lines.buffer.capacity() <= 2 * LINE_LIMIT);
+            assert!(lines.buffer.capacity() <= 2 * MESSAGE_LIMIT);
         }
         lines.buffer().push(b'\n');
         assert_eq!(lines.next(), Some(Line::TooLong { id: None }));

@@ -1,16 +1,11 @@
 //! MCP over standard input and output: one client, one root, one life.
 //!
-//! Reading order: [`serve`]; `transport` (what the SDK sees), with `frame` (what a line is),
-//! `flights` (ids), `envelope`, `lines`, `scan` and `repair` beneath it; `stream` (the descriptors);
-//! `ending` (signals and the parent's death).
+//! Reading order: [`serve`]; `transport` (what the SDK sees), with `lines` and `flights` (ids) beneath
+//! it; `stream` (the descriptors); `ending` (signals and the parent's death).
 
 mod ending;
-mod envelope;
 mod flights;
-mod frame;
 mod lines;
-mod repair;
-mod scan;
 mod stream;
 #[cfg(test)]
 mod tests;

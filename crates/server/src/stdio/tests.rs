@@ -3,53 +3,16 @@
 use std::{
     io::{BufRead as _, BufReader, Write as _},
     os::unix::net::UnixStream,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
-use quietcontext_tools::{Call, Confinement, Tool};
+use quietcontext_tools::{Confinement, Tool};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{Ending, Watch, converse, stream::streams};
-use crate::{Calls, Reply, Root, Server};
-
-/// Does what the argument `do` says.
-#[derive(Default)]
-struct Puppet {
-    stopped: AtomicBool,
-}
-
-impl Calls for Puppet {
-    async fn call(&self, call: Call) -> Reply {
-        let text = match call.arguments.get("do").and_then(Value::as_str).unwrap_or_default() {
-            "panic" => panic!("on purpose"),
-            "root" => call.root.display().to_string(),
-            "wait" => {
-                call.cancel.cancelled().await;
-                "cancelled".to_owned()
-            }
-            "progress" => {
-                for step in [1.0, 2.0, 2.0, 1.0, 3.0] {
-                    if let Some(progress) = &call.progress {
-                        progress(step, Some(3.0), "step");
-                    }
-                }
-                "done".to_owned()
-            }
-            "fail" => return Reply { text: "error: no".to_owned(), is_error: true },
-            other => other.to_owned(),
-        };
-        Reply { text, is_error: false }
-    }
-
-    fn shutdown(&self) {
-        self.stopped.store(true, Ordering::SeqCst);
-    }
-}
+use crate::{Root, Server, puppet::Puppet};
 
 /// A client that writes and reads lines.
 struct Client {

@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     flights::Flights,
-    frame::{self, Frame},
-    lines::{LINE_LIMIT, Line, Lines},
+    lines::{Line, Lines},
     stream::{Input, Output},
 };
+use crate::frame::{self, Frame, MESSAGE_LIMIT};
 
 /// Messages read ahead of the SDK; beyond them the client's writes wait.
 const READ_AHEAD: usize = 16;
@@ -78,7 +78,7 @@ struct Reader {
 
 impl Reader {
     async fn run(mut self) {
-        let mut lines = Lines::new(LINE_LIMIT);
+        let mut lines = Lines::new(MESSAGE_LIMIT);
         loop {
             let count = match self.input.read(lines.buffer()).await {
                 Ok(count) => count,
@@ -111,7 +111,9 @@ impl Reader {
             Frame::Message(message) => self.messages.send(*message).await.map_err(|_| ()),
             Frame::Refused(refusal) => {
                 tracing::debug!(?refusal, "refused a line");
-                self.out.write(refusal.line()).await.map_err(|_| ())
+                let mut line = refusal.message().into_bytes();
+                line.push(b'\n');
+                self.out.write(line).await.map_err(|_| ())
             }
             Frame::Nothing => Ok(()),
         }

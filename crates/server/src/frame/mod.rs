@@ -3,21 +3,29 @@
 //! The SDK drops what it cannot read without an answer, and the client then waits for its own
 //! time-out. Whatever carries an id is answered here, with that id where it can be told.
 
+mod envelope;
+mod repair;
+mod scan;
+
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use super::{
+pub(crate) use self::scan::IdScan;
+use self::{
     envelope::{Envelope, Leaf},
     repair::repair,
 };
+
+/// The longest message that is taken, in bytes, whatever carries it.
+pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
 
 /// How deep arrays and objects may nest in one message.
 const DEPTH_LIMIT: usize = 127;
 
 /// What one line turned out to be.
 #[derive(Debug)]
-pub(super) enum Frame {
+pub(crate) enum Frame {
     /// A message to hand on.
     Message(Box<ClientJsonRpcMessage>),
     /// Something that gets an error as its answer.
@@ -28,19 +36,17 @@ pub(super) enum Frame {
 
 /// A JSON-RPC error that the guard gives by itself.
 #[derive(Debug, PartialEq)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     id: Value,
     code: ErrorCode,
     message: &'static str,
 }
 
 impl Refusal {
-    /// The line that says so, its line end included.
-    pub(super) fn line(&self) -> Vec<u8> {
+    /// The message that says so.
+    pub(crate) fn message(&self) -> String {
         let error = json!({ "code": self.code.0, "message": self.message });
-        let mut line = json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string();
-        line.push('\n');
-        line.into_bytes()
+        json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string()
     }
 
     fn invalid(id: Value, message: &'static str) -> Frame {
@@ -49,14 +55,14 @@ impl Refusal {
 }
 
 /// The refusal of a line that was too long to be taken, given the text of its id.
-pub(super) fn too_long(id: Option<&str>) -> Frame {
+pub(crate) fn too_long(id: Option<&str>) -> Frame {
     let id = id.and_then(|id| serde_json::from_str(&repair(id.as_bytes())).ok());
     let id = id.filter(|id: &Value| id.is_string() || id.is_number());
     Refusal::invalid(id.unwrap_or_default(), "message over 16 MiB")
 }
 
 /// Reads one line.
-pub(super) fn read(line: &[u8]) -> Frame {
+pub(crate) fn read(line: &[u8]) -> Frame {
     let text = repair(line);
     let parsed = match text.trim_ascii_start().as_bytes().first() {
         None => return Frame::Nothing,
@@ -249,9 +255,9 @@ mod tests {
         #[test]
         fn any_bytes_are_survived_and_refusals_are_one_line(bytes: Vec<u8>) {
             if let Frame::Refused(refusal) = read(&bytes) {
-                let line = refusal.line();
-                prop_assert_eq!(line.iter().position(|&b| b == b'\n'), Some(line.len() - 1));
-                let answer: Value = serde_json::from_slice(&line).unwrap();
+                let message = refusal.message();
+                prop_assert!(!message.contains('\n'));
+                let answer: Value = serde_json::from_str(&message).unwrap();
                 prop_assert_eq!(&answer["jsonrpc"], "2.0");
             }
         }

@@ -8,7 +8,7 @@ const ID_LIMIT: usize = 256;
 
 /// A walk over the text of one JSON object, remembering the value of its own `id` member.
 #[derive(Debug, Default)]
-pub(super) struct IdScan {
+pub(crate) struct IdScan {
     depth: u32,
     in_string: bool,
     escaped: bool,
@@ -21,14 +21,14 @@ pub(super) struct IdScan {
 
 impl IdScan {
     /// Looks at the next bytes.
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.step(byte);
         }
     }
 
     /// The text of the id, if one was seen.
-    pub(super) fn id(mut self) -> Option<String> {
+    pub(crate) fn id(mut self) -> Option<String> {
         self.end_of_value();
         self.id
     }
