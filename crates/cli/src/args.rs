@@ -58,6 +58,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
+    /// What was asked for.
     pub(crate) fn form(self) -> Form {
         if self.json { Form::Json } else { Form::Text }
     }
@@ -68,6 +69,18 @@ enum Command {
     /// Serve MCP on standard input and output; what an agent's configuration starts
     #[command(after_help = EXIT_CODES)]
     Serve,
+    /// Serve MCP over HTTP on loopback, for many sessions at a time
+    #[command(after_help = examples::DAEMON)]
+    Daemon {
+        #[command(subcommand)]
+        action: Option<command::daemon::Action>,
+    },
+    /// The directories in which sessions of the daemon may work
+    #[command(after_help = examples::ROOTS)]
+    Roots {
+        #[command(subcommand)]
+        action: command::roots::Action,
+    },
     /// Call a tool exactly as an agent does
     #[command(after_help = examples::CALL)]
     Call {
@@ -277,6 +290,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let flags = Flags { root, data_dir, log, sandbox };
     let outcome = match arguments.command {
         Command::Serve => return serve::serve(&flags),
+        Command::Daemon { action } => command::daemon::run(&flags, action),
+        Command::Roots { action } => command::roots::run(&flags, action),
         Command::Call { tool, arguments, shape } => {
             command::call::run(&flags, &tool, &arguments, shape.form())
         }

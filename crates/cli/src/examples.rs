@@ -40,6 +40,26 @@ Examples:
 A program's own failure is its output, not an error of the call: the exit code is 0 then as well."
 );
 
+pub(crate) const DAEMON: &str = with_codes!(
+    "\
+Examples:
+  quietcontext roots add ~/projects            where sessions may work, and all below
+  quietcontext daemon start                    in the background; without start: here, until Ctrl-C
+  quietcontext daemon status --json            its port, its token's file, its roots
+  quietcontext daemon unit > ~/.config/systemd/user/quietcontext.service
+
+Clients send POST requests to http://127.0.0.1:8167/mcp with the headers Authorization: Bearer TOKEN and
+X-QuietContext-Root: DIRECTORY."
+);
+
+pub(crate) const ROOTS: &str = with_codes!(
+    "\
+Examples:
+  quietcontext roots add .                     this directory and all below
+  quietcontext roots list
+  quietcontext roots remove ~/projects/old     the daemon follows at once"
+);
+
 pub(crate) const INDEX: &str = with_codes!(
     "\
 Examples:

@@ -3,6 +3,7 @@
 mod args;
 mod command;
 mod config;
+mod daemon;
 mod examples;
 mod log;
 mod memory;

@@ -24,6 +24,7 @@ quietcontext is an MCP server: an AI coding agent starts it and talks to it over
 
   quietcontext setup     enters it into the agent's configuration, or lists the agents found here
   quietcontext serve     what to enter there by hand
+  quietcontext daemon    one process for many sessions, over HTTP on this machine's loopback
   quietcontext --help    what there is for people: index, search, cat, sources, call, jobs,
                          stats, view, purge, allow, config, doctor
 ";

@@ -42,25 +42,42 @@ pub(crate) struct Wired {
     pub(crate) journal: bool,
 }
 
-/// Reads the configuration and builds what it asks for.
-pub(crate) fn wire(flags: &Flags) -> Result<Wired, Problem> {
+/// What the user configured.
+pub(crate) struct Configured {
+    /// The settings in force.
+    pub(crate) settings: Settings,
+    /// Where stores lie.
+    pub(crate) data_dir: PathBuf,
+    /// What this process was started with.
+    pub(crate) surroundings: Surroundings,
+}
+
+/// Reads the configuration.
+pub(crate) fn configured(flags: &Flags) -> Result<Configured, Problem> {
     let surroundings = Surroundings::of_process();
     let loaded = config::load(flags, &surroundings).map_err(Problem::usage)?;
     for warning in &loaded.warnings {
         terminal::warn(warning);
     }
     let settings = loaded.settings;
-    log::start(settings.log);
-    let home = surroundings.home.as_deref();
-    let root = place::root(settings.root.as_deref(), home).map_err(Problem::usage)?;
-    config::check_place(&surroundings, &root.path).map_err(Problem::usage)?;
     let data_dir = settings
         .data_dir
         .clone()
         .ok_or_else(|| anyhow!("no home directory is known: give --data-dir"))
         .map_err(Problem::usage)?;
+    Ok(Configured { settings, data_dir, surroundings })
+}
+
+/// Reads the configuration and builds what it asks for.
+pub(crate) fn wire(flags: &Flags) -> Result<Wired, Problem> {
+    let configured = configured(flags)?;
+    let Configured { settings, data_dir, surroundings } = &configured;
+    log::start(settings.log);
+    let home = surroundings.home.as_deref();
+    let root = place::root(settings.root.as_deref(), home).map_err(Problem::usage)?;
+    config::check_place(surroundings, &root.path).map_err(Problem::usage)?;
     tracing::info!(root = %root.path.display(), data_dir = %data_dir.display(), "configured");
-    Ok(build(settings, data_dir, surroundings, root))
+    Ok(build(configured, root))
 }
 
 /// The policy of the proxy; it reads nothing before it is asked.
@@ -74,7 +91,9 @@ fn policy(settings: &Settings, data_dir: &Path, surroundings: &Surroundings) -> 
     Allowed::new(settings.network, list, user, data_dir.to_owned(), writable)
 }
 
-fn build(settings: Settings, data_dir: PathBuf, surroundings: Surroundings, root: Root) -> Wired {
+/// Builds everything. `root` is where calls work that name no other place.
+pub(crate) fn build(configured: Configured, root: Root) -> Wired {
+    let Configured { settings, data_dir, surroundings } = configured;
     let network = policy(&settings, &data_dir, &surroundings);
     let path = surroundings.variable("PATH").map_or_else(|| DEFAULT_PATH.into(), OsString::from);
     let tools = match settings.sandbox.mode {

@@ -43,6 +43,18 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
+    /// As arguments of a process that shall be configured alike; the root is not one of them.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let data_dir = self.data_dir.as_ref().and_then(|path| std::path::absolute(path).ok());
+        let named = [
+            ("--data-dir", data_dir.map(PathBuf::into_os_string)),
+            ("--log", self.log.as_ref().map(OsString::from)),
+            ("--sandbox", self.sandbox.as_ref().map(OsString::from)),
+        ];
+        let given = named.into_iter().filter_map(|(name, value)| Some([name.into(), value?]));
+        given.flatten().collect()
+    }
+
     /// Takes `--name value`; `None` when there is no such flag.
     pub(crate) fn set(&mut self, name: &str, value: &OsStr) -> Option<()> {
         match name {

@@ -17,6 +17,8 @@ use crate::network::Reach;
 /// The configuration in force.
 #[derive(Debug)]
 pub(crate) struct Settings {
+    /// The port of the daemon on loopback; 0 for any that is free.
+    pub(crate) daemon_port: u16,
     /// Where stores and scratch files lie; `None` where not even a home directory is known.
     pub(crate) data_dir: Option<PathBuf>,
     /// Hosts that may be reached beyond what `fetch_mode` allows.
@@ -47,6 +49,7 @@ pub(crate) struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            daemon_port: DAEMON_PORT,
             data_dir: None,
             fetch_allow: Vec::new(),
             fetch_mode: None,
@@ -102,6 +105,9 @@ impl Default for Sandbox {
         }
     }
 }
+
+/// `Q` and `C` in decimal; below the ports that systems give out by themselves.
+const DAEMON_PORT: u16 = 8167;
 
 /// How long what a program leaves running may still finish by itself.
 const GRACE: Duration = Duration::from_millis(200);
@@ -195,6 +201,17 @@ fn word<T: Copy + PartialEq>(words: &[(&str, T)], value: T) -> String {
 
 /// All settings, sorted by key.
 pub(crate) const SETTINGS: &[Setting] = &[
+    Setting {
+        key: "daemon.port",
+        alias: None,
+        place: Place::Anywhere,
+        help: "port of the daemon on 127.0.0.1, or 0 for any that is free; default 8167",
+        show: |settings| settings.daemon_port.to_string(),
+        set: |settings, value, _| {
+            settings.daemon_port = value.port()?;
+            Ok(())
+        },
+    },
     Setting {
         key: "data_dir",
         alias: None,

@@ -54,6 +54,16 @@ impl Value {
             .ok_or_else(|| "must be a whole number above 0".to_owned())
     }
 
+    /// A port of TCP; 0 for any that is free.
+    pub(super) fn port(&self) -> Result<u16, String> {
+        let number = match self {
+            Self::Number(number) => u16::try_from(*number).ok(),
+            Self::Text(text) => text.trim().parse().ok(),
+            Self::List(_) => None,
+        };
+        number.ok_or_else(|| "must be a port: 1 to 65535, or 0 for any that is free".to_owned())
+    }
+
     /// An amount of bytes: a number, or one with `KiB`, `MiB` or `GiB` behind it.
     pub(super) fn bytes(&self) -> Result<u64, String> {
         const UNITS: [(&str, u32); 3] = [("KiB", 10), ("MiB", 20), ("GiB", 30)];

@@ -207,7 +207,7 @@ impl ListFile {
 }
 
 /// Writes a file of the user's own, readable by nobody else, whole or not at all.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.{}", std::process::id()));
     let write = || {

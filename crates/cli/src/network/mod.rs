@@ -42,7 +42,7 @@ use self::{
 };
 pub(crate) use self::{
     discover::{Found, User},
-    list::{Entry, Hosts, ListFile},
+    list::{Entry, Hosts, ListFile, write_whole},
     outbound::outbound,
 };
 

@@ -6,6 +6,10 @@ mod causes;
 #[cfg(test)]
 mod confined;
 #[cfg(test)]
+mod daemon;
+#[cfg(test)]
+mod daemon_people;
+#[cfg(test)]
 mod denied;
 #[cfg(test)]
 mod doctor;

@@ -1,5 +1,6 @@
 //! Starts the binary in a world of its own, talks to it, and finds what it leaves behind.
 
+mod daemon;
 mod processes;
 mod server;
 mod site;
@@ -16,6 +17,7 @@ use serde_json::{Map, Value};
 use tempfile::TempDir;
 
 pub(crate) use self::{
+    daemon::{Daemon, call, finish},
     processes::{assert_gone, mark, sleeper, wait_for_process, wait_until},
     server::{Server, shell},
     site::{Site, answer, ok},
