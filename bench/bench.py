@@ -18,6 +18,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
+import daemon  # noqa: E402
 import mcp  # noqa: E402
 import report  # noqa: E402
 import runs  # noqa: E402
@@ -283,7 +284,7 @@ def search(servers, quick):
 
 SUITES = {"start": start, "idle": idle, "execute": execute, "output": output, "index": index, "search": search}
 # These call what only this server has; beside it stands the same server without confinement.
-OWN = {**runs.SUITES, "session": session.session}
+OWN = {**runs.SUITES, "session": session.session, **daemon.SUITES}
 
 
 def main():
