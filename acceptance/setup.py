@@ -46,6 +46,21 @@ def check(name, client, listing, words, binary):
         return problems and problems + [said, after, undone, last]
 
 
+def check_daemon(client, binary):
+    """Real Claude Code asks a real daemon: it sends the token and its project. One line for each thing that is not so."""
+    with tempfile.TemporaryDirectory(prefix="setup-") as home:
+        said = run([binary, "setup", "claude-code", "--daemon"], home)
+        before = run([client, "mcp", "list"], home)
+        said += run([binary, "roots", "add", home], home) + run([binary, "daemon", "start"], home)
+        try:
+            after = run([client, "mcp", "list"], home)
+        finally:
+            said += run([binary, "daemon", "stop"], home)
+        problems = ["connected without a daemon"] * ("Connected" in before)
+        problems += ["not connected"] * ("Connected" not in after)
+        return problems and problems + [said, before, after]
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
@@ -60,6 +75,11 @@ def main():
         print("%s  setup %s" % ("FAIL" if problems else "ok  ", name))
         for line in problems:
             print("      " + line)
+    problems = check_daemon(installed["claude"], binary)
+    failed = failed or bool(problems)
+    print("%s  setup claude-code --daemon" % ("FAIL" if problems else "ok  "))
+    for line in problems:
+        print("      " + line)
     return 1 if failed else 0
 
 

@@ -3,22 +3,29 @@
 use std::{
     fmt::Write as _,
     io::{self, BufRead as _, IsTerminal as _},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use quietcontext_exec::sandbox::Mode;
+use quietcontext_server::http;
 use serde_json::{Value, json};
 
 use crate::{
     args::{Form, Shape},
-    config::{self, Flags, Surroundings},
+    config::Flags,
+    daemon::{
+        place,
+        service::{self, Service},
+    },
     setup::{
         self, Edit, Status,
-        clients::{Approval, CLIENTS, Client, Launch, client},
+        clients::{Approval, CLIENTS, Client, Daemon, Launch, Remote, TOKEN, client},
         diff,
+        edit::Format,
     },
     terminal::{self, Exit, Problem, look::Look},
+    wire::{self, Configured},
 };
 
 /// What is asked for.
@@ -31,11 +38,14 @@ pub(crate) struct Request {
     /// Let the client run all six tools without asking
     #[arg(long, conflicts_with = "undo")]
     approve: bool,
+    /// Let the client use the daemon, and write the unit that starts it with your session
+    #[arg(long)]
+    daemon: bool,
     /// Take back what setup changed
-    #[arg(long, requires = "clients")]
+    #[arg(long)]
     undo: bool,
     /// Show what would change, and change nothing
-    #[arg(long, short = 'n', requires = "clients")]
+    #[arg(long, short = 'n')]
     dry_run: bool,
     /// Do not ask
     #[arg(long, short, requires = "clients")]
@@ -46,46 +56,63 @@ pub(crate) struct Request {
 
 /// Where this user's things are, and how programs are confined.
 struct Here {
-    surroundings: Surroundings,
-    data_dir: PathBuf,
-    mode: Option<Mode>,
+    configured: Configured,
+    launch: Launch,
 }
 
 impl Here {
-    /// A path as people write it.
     fn shown(&self, path: &Path) -> String {
-        let home = self.surroundings.home.as_deref();
-        match home.and_then(|home| path.strip_prefix(home).ok()) {
-            Some(below) => format!("~/{}", below.display()),
-            None => path.display().to_string(),
-        }
+        shown_path(&self.configured, path)
+    }
+}
+
+/// A path as people write it.
+fn shown_path(configured: &Configured, path: &Path) -> String {
+    let home = configured.surroundings.home.as_deref();
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
     }
 }
 
 /// Lists the clients, or sets some up.
 pub(crate) fn run(flags: &Flags, request: &Request) -> Result<Exit, Problem> {
-    let surroundings = Surroundings::of_process();
-    let loaded = config::load(flags, &surroundings).map_err(Problem::usage)?;
-    let no_home = || anyhow!("no home directory is known: give --data-dir");
-    let data_dir = loaded.settings.data_dir.ok_or_else(no_home).map_err(Problem::usage)?;
-    let here = Here { surroundings, data_dir, mode: loaded.settings.sandbox.mode };
+    let configured = wire::configured(flags)?;
     let form = request.shape.form();
-    if request.clients.is_empty() {
-        return list(&here, form);
+    if request.clients.is_empty() && !request.daemon {
+        if request.undo || request.dry_run {
+            return Err(Problem::usage(anyhow!("which client? quietcontext setup lists them")));
+        }
+        return list(&configured, form);
     }
     let named: anyhow::Result<Vec<_>> = request.clients.iter().map(|name| known(name)).collect();
     let named = named.map_err(Problem::usage)?;
-    if request.approve && here.mode.is_none() {
+    let mode = configured.settings.sandbox.mode;
+    if request.approve && mode.is_none() {
         return Err(Problem::usage(anyhow!(
             "the sandbox is off, so programs would run unconfined and unasked: nothing was changed; \
              leave out --approve, or set sandbox.mode"
         )));
     }
-    let launch = setup::launch(flags, &here.surroundings)?;
+    let mut launch = setup::launch(flags, &configured.surroundings)?;
+    if request.daemon && !request.undo {
+        launch.daemon = Some(daemon(&configured).map_err(Problem::usage)?);
+        let without = named.iter().find(|client| matches!(client.remote, Remote::None));
+        if let Some(client) = without {
+            return Err(Problem::usage(anyhow!(
+                "{} cannot tell a daemon in which project it is: leave out --daemon",
+                client.title
+            )));
+        }
+    }
+    let here = Here { configured, launch };
+    if request.daemon {
+        unit(&here, flags, request)?;
+    }
     let mut rows = Vec::new();
     let mut exit = Exit::Fine;
     for client in named {
-        match one(&here, client, &launch, request) {
+        match one(&here, client, request) {
             Ok(Some(row)) => rows.push(row),
             Ok(None) => exit = Exit::Failed,
             Err(problem) if request.clients.len() == 1 => return Err(problem),
@@ -109,35 +136,33 @@ fn known(name: &str) -> anyhow::Result<&'static Client> {
 }
 
 /// Sets up one client or takes it back; `None` when the user said no.
-fn one(
-    here: &Here,
-    client: &'static Client,
-    launch: &Launch,
-    request: &Request,
-) -> Result<Option<Value>, Problem> {
+fn one(here: &Here, client: &'static Client, request: &Request) -> Result<Option<Value>, Problem> {
+    let Here { configured, .. } = here;
+    let data_dir = configured.data_dir.as_path();
     let named = |error: anyhow::Error| error.context(client.title);
     let by_hand = matches!(client.approval, Approval::ByHand(_) | Approval::Given);
     let approve = request.approve && !by_hand;
     let edits = if request.undo {
-        setup::plan_back(client, &here.data_dir).map_err(named)?
+        setup::plan_back(client.name, client.format, data_dir).map_err(named)?
     } else {
-        setup::plan(client, launch, approve, &here.surroundings, &here.data_dir).map_err(named)?
+        setup::plan(client, &here.launch, approve, &configured.surroundings, data_dir)
+            .map_err(named)?
     };
     let changes = edits.iter().any(Edit::changes);
     let text = request.shape.form() == Form::Text;
     if request.dry_run {
-        return preview(here, client, &edits, text).map(Some);
+        return preview(here, (client.name, client.title), &edits, text).map(Some);
     }
-    if approve && changes && !request.yes && !confirmed(client, here.mode)? {
+    if approve && changes && !request.yes && !confirmed(client, configured.settings.sandbox.mode)? {
         terminal::warn("nothing was changed");
         return Ok(None);
     }
     for edit in edits.iter().filter(|edit| edit.changes() || request.undo) {
-        setup::carry_out(client, edit, &here.data_dir).map_err(named)?;
+        setup::carry_out(client.name, edit, data_dir).map_err(named)?;
     }
-    let status = setup::status(client, &here.surroundings)?;
+    let status = setup::status(client, &configured.surroundings)?;
     if text {
-        terminal::print(&told(here, &status, &edits, launch, request)?)?;
+        terminal::print(&told(here, &status, &edits, request)?)?;
     }
     let state = match (changes, request.undo) {
         (false, _) => "unchanged",
@@ -147,15 +172,64 @@ fn one(
     Ok(Some(row(&status, state)))
 }
 
+/// How clients reach the daemon.
+fn daemon(configured: &Configured) -> anyhow::Result<Daemon> {
+    let port = configured.settings.daemon_port;
+    if port == 0 {
+        bail!("daemon.port is 0, and clients need a port that stays: set one");
+    }
+    let file = place::Place::new(&configured.data_dir).token_file();
+    let token_file = file.to_str().context("data_dir is not UTF-8")?.to_owned();
+    Ok(Daemon { url: format!("http://127.0.0.1:{port}{}", http::PATH), token_file })
+}
+
+/// Writes the unit that starts the daemon with the user's session, or takes it back.
+fn unit(here: &Here, flags: &Flags, request: &Request) -> Result<(), Problem> {
+    let Configured { surroundings, data_dir, .. } = &here.configured;
+    let edits = if request.undo {
+        setup::plan_back(setup::UNIT, Format::Json, data_dir)
+    } else {
+        let service = Service {
+            binary: here.launch.command.clone().into(),
+            arguments: flags.arguments(),
+            path: surroundings.variable("PATH").map(Into::into),
+        };
+        setup::plan_unit(&service, surroundings).map(|edit| vec![edit])
+    };
+    let edits = edits.map_err(|error| error.context("the daemon's unit"))?;
+    let text = request.shape.form() == Form::Text;
+    if request.dry_run {
+        let _shown = preview(here, (setup::UNIT, "Daemon"), &edits, text)?;
+        return Ok(());
+    }
+    for edit in edits.iter().filter(|edit| edit.changes() || request.undo) {
+        setup::carry_out(setup::UNIT, edit, data_dir)?;
+    }
+    let files: Vec<_> = edits.iter().map(|edit| here.shown(&edit.file)).collect();
+    let files = files.join(" and ");
+    let next = if cfg!(target_os = "macos") {
+        format!("launchctl load -w {files}")
+    } else {
+        format!("systemctl --user daemon-reload && systemctl --user enable --now {}", service::UNIT)
+    };
+    let told = match (request.undo, edits.iter().any(Edit::changes)) {
+        (true, _) => format!("Daemon: taken back in {files}\n"),
+        (false, false) => format!("Daemon: nothing to change in {files}\n"),
+        (false, true) => format!(
+            "Daemon: unit written to {files}\n  start it   {next}\n  projects   quietcontext roots add \
+             DIRECTORY, once for each; it works in no other\n  take back  quietcontext setup --daemon --undo\n"
+        ),
+    };
+    if text {
+        terminal::print(&told)?;
+    }
+    Ok(())
+}
+
 /// What happened, and what to do next.
-fn told(
-    here: &Here,
-    status: &Status,
-    edits: &[Edit],
-    launch: &Launch,
-    request: &Request,
-) -> anyhow::Result<String> {
+fn told(here: &Here, status: &Status, edits: &[Edit], request: &Request) -> anyhow::Result<String> {
     let Client { name, title, .. } = status.client;
+    let launch = &here.launch;
     let changed = || edits.iter().filter(|edit| edit.changes());
     let files: Vec<_> = changed().map(|edit| here.shown(&edit.file)).collect();
     let files = files.join(" and ");
@@ -168,7 +242,16 @@ fn told(
         writeln!(text, "{title}: nothing to change in {}", here.shown(&status.file))?;
     } else {
         writeln!(text, "{title}: set up in {files}; restart it to load the server")?;
-        writeln!(text, "  starts     {} {}", launch.command, launch.arguments.join(" "))?;
+        match &launch.daemon {
+            Some(daemon) => writeln!(text, "  asks       {}", daemon.url)?,
+            None => {
+                writeln!(text, "  starts     {} {}", launch.command, launch.arguments.join(" "))?;
+            }
+        }
+        if let (Some(daemon), Remote::Variable(_)) = (&launch.daemon, &status.client.remote) {
+            let file = &daemon.token_file;
+            writeln!(text, "  needs      export {TOKEN}=\"$(cat '{file}')\" where it is started")?;
+        }
     }
     match (&status.client.approval, status.unasked) {
         (Approval::Given, _) => writeln!(text, "  approval   {}", status.client.otherwise)?,
@@ -183,31 +266,36 @@ fn told(
     }
     if !files.is_empty() {
         writeln!(text, "  take back  quietcontext setup {name} --undo")?;
-        if let Some(what) = setup::passing(launch) {
+        if let Some(what) = setup::passing(launch).filter(|_| launch.daemon.is_none()) {
             writeln!(text, "  careful    {} is in {what} and may go away", launch.command)?;
         }
     }
     Ok(text)
 }
 
-fn preview(here: &Here, client: &Client, edits: &[Edit], text: bool) -> Result<Value, Problem> {
+fn preview(
+    here: &Here,
+    (name, title): (&str, &str),
+    edits: &[Edit],
+    text: bool,
+) -> Result<Value, Problem> {
     let mut look = Look::stdout();
     look.colour = look.colour && text;
     let mut all = String::new();
     for edit in edits.iter().filter(|edit| edit.changes()) {
         let (before, after) = (edit.before().unwrap_or_default(), edit.after.as_deref());
-        let name = here.shown(&edit.file);
+        let file = here.shown(&edit.file);
         if after.is_none() {
-            all.push_str(&format!("{name} would be removed\n"));
+            all.push_str(&format!("{file} would be removed\n"));
         }
-        all.push_str(&diff::unified(&name, before, after.unwrap_or_default(), look));
+        all.push_str(&diff::unified(&file, before, after.unwrap_or_default(), look));
     }
     if text {
-        let nothing = format!("{}: nothing to change\n", client.title);
+        let nothing = format!("{title}: nothing to change\n");
         terminal::print(if all.is_empty() { &nothing } else { &all })?;
     }
     let state = if all.is_empty() { "unchanged" } else { "would change" };
-    Ok(json!({ "client": client.name, "state": state, "diff": all }))
+    Ok(json!({ "client": name, "state": state, "diff": all }))
 }
 
 /// Asks what must not be decided for the user.
@@ -235,9 +323,9 @@ fn confirmed(client: &Client, mode: Option<Mode>) -> Result<bool, Problem> {
 }
 
 /// Every client: whether it is here, set up, and what to type.
-fn list(here: &Here, form: Form) -> Result<Exit, Problem> {
+fn list(configured: &Configured, form: Form) -> Result<Exit, Problem> {
     let statuses: anyhow::Result<Vec<_>> =
-        CLIENTS.iter().map(|client| setup::status(client, &here.surroundings)).collect();
+        CLIENTS.iter().map(|client| setup::status(client, &configured.surroundings)).collect();
     let statuses = statuses?;
     if form == Form::Json {
         let rows: Value = statuses.iter().map(|status| row(status, word(status))).collect();
@@ -248,11 +336,11 @@ fn list(here: &Here, form: Form) -> Result<Exit, Problem> {
     let mut text = String::new();
     for status in statuses.iter().filter(shown) {
         let Client { name, title, .. } = status.client;
-        let file = here.shown(&status.file);
+        let file = shown_path(configured, &status.file);
         let line = match &status.entry {
             Err(error) => format!("{file} cannot be read: {error:#}"),
             Ok(None) => format!("quietcontext setup {name}"),
-            Ok(Some(_)) if setup::can_go_back(status.client, &here.data_dir)? => {
+            Ok(Some(_)) if setup::can_go_back(status.client, &configured.data_dir)? => {
                 format!("in {file}; quietcontext setup {name} --undo takes it back")
             }
             Ok(Some(_)) => format!("in {file}, by hand"),

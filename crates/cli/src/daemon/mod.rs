@@ -7,7 +7,7 @@
 pub(crate) mod client;
 pub(crate) mod control;
 mod log;
-mod place;
+pub(crate) mod place;
 pub(crate) mod roots;
 mod run;
 pub(crate) mod service;

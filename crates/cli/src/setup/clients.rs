@@ -21,6 +21,41 @@ pub(crate) struct Launch {
     pub(crate) command: String,
     /// Its arguments.
     pub(crate) arguments: Vec<String>,
+    /// The daemon that it connects to instead of starting anything.
+    pub(crate) daemon: Option<Daemon>,
+}
+
+/// A daemon, as clients reach it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Daemon {
+    /// Where it answers.
+    pub(crate) url: String,
+    /// The file that holds its token.
+    pub(crate) token_file: String,
+}
+
+/// The header in which a request names its project.
+const ROOT: &str = "X-QuietContext-Root";
+
+/// The variable of the token, for clients that cannot read a file. It is none of the settings'.
+pub(crate) const TOKEN: &str = "QUIETCONTEXTD_TOKEN";
+
+impl Daemon {
+    /// A shell command that prints the header of authorization.
+    fn helper(&self) -> String {
+        let file = self.token_file.replace('\'', r"'\''");
+        format!(r#"printf '{{"Authorization":"Bearer %s"}}' "$(cat '{file}')""#)
+    }
+}
+
+/// How an entry for a daemon is written.
+pub(crate) enum Remote {
+    /// The client reads the token from its file.
+    File(fn(&Daemon) -> Value),
+    /// The client reads it from the variable [`TOKEN`].
+    Variable(fn(&Daemon) -> Value),
+    /// The client cannot say in which project it is.
+    None,
 }
 
 /// Where a file is.
@@ -88,6 +123,8 @@ pub(crate) struct Client {
     newer_section: &'static [&'static str],
     /// The entry.
     stdio: fn(&Launch) -> Value,
+    /// The entry for a daemon.
+    pub(crate) remote: Remote,
     /// What lets it run the tools unasked.
     pub(crate) approval: Approval,
     /// What it does otherwise.
@@ -125,7 +162,10 @@ impl Client {
     /// what belongs to another transport goes.
     pub(crate) fn entry(&self, said: &Value, launch: &Launch) -> Vec<Change> {
         let keys = self.keys(said);
-        let wanted = (self.stdio)(launch);
+        let wanted = match (&launch.daemon, &self.remote) {
+            (Some(daemon), Remote::File(entry) | Remote::Variable(entry)) => entry(daemon),
+            _ => (self.stdio)(launch),
+        };
         let old = at(said, &keys).and_then(Value::as_object);
         let (Some(old), Some(wanted)) = (old, wanted.as_object()) else {
             return vec![Change::Set(keys, wanted)];
@@ -152,14 +192,16 @@ impl Client {
 }
 
 /// Members of an entry that say how the server is reached.
-const OF_A_TRANSPORT: [&str; 12] = [
+const OF_A_TRANSPORT: [&str; 14] = [
     "args",
     "bearer_token_env_var",
     "cmd",
     "command",
     "env_http_headers",
     "headers",
+    "headersHelper",
     "http_headers",
+    "http_headers_helper",
     "httpUrl",
     "serverUrl",
     "type",
@@ -175,6 +217,11 @@ fn typed(launch: &Launch) -> Value {
     json!({ "type": "stdio", "command": launch.command, "args": launch.arguments })
 }
 
+fn http_url(daemon: &Daemon) -> Value {
+    let token = format!("Bearer ${TOKEN}");
+    json!({ "httpUrl": daemon.url, "headers": { "Authorization": token, ROOT: "$PWD" } })
+}
+
 const CONFIG: &str = "XDG_CONFIG_HOME";
 
 /// All clients, in the order in which they are listed.
@@ -187,6 +234,13 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["mcp_servers"],
         newer_section: &[],
         stdio: plain,
+        remote: Remote::File(|daemon| {
+            json!({
+                "url": daemon.url,
+                "http_headers_helper": daemon.helper(),
+                "env_http_headers": { ROOT: "PWD" },
+            })
+        }),
         approval: Approval::Entry(|| json!({ "default_tools_approval_mode": "approve" })),
         otherwise: "index and search run; the others are asked about, and refused in codex exec",
         programs: &["codex"],
@@ -200,6 +254,14 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["mcpServers"],
         newer_section: &[],
         stdio: typed,
+        remote: Remote::File(|daemon| {
+            json!({
+                "type": "http",
+                "url": daemon.url,
+                "headers": { ROOT: "${PWD}" },
+                "headersHelper": daemon.helper(),
+            })
+        }),
         approval: Approval::Beside(
             Place::same(Some(("CLAUDE_CONFIG_DIR", "settings.json")), &[".claude/settings.json"]),
             || {
@@ -219,6 +281,10 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["mcpServers"],
         newer_section: &[],
         stdio: plain,
+        remote: Remote::Variable(|daemon| {
+            let token = format!("Bearer ${{env:{TOKEN}}}");
+            json!({ "url": daemon.url, "headers": { "Authorization": token, ROOT: "${workspaceFolder}" } })
+        }),
         approval: Approval::ByHand("add quietcontext:* to the MCP allowlist of its settings"),
         otherwise: "every tool is asked about",
         programs: &["cursor", "cursor-agent"],
@@ -236,6 +302,14 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["servers"],
         newer_section: &[],
         stdio: typed,
+        remote: Remote::Variable(|daemon| {
+            let token = format!("Bearer ${{env:{TOKEN}}}");
+            json!({
+                "type": "http",
+                "url": daemon.url,
+                "headers": { "Authorization": token, ROOT: "${workspaceFolder}" },
+            })
+        }),
         approval: Approval::ByHand("choose Always Allow when it first asks about a tool"),
         otherwise: "every tool is asked about",
         programs: &["code"],
@@ -249,6 +323,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["mcpServers"],
         newer_section: &[],
         stdio: plain,
+        remote: Remote::Variable(http_url),
         approval: Approval::Entry(|| json!({ "trust": true })),
         otherwise: "every tool is asked about",
         programs: &["gemini"],
@@ -269,6 +344,14 @@ pub(crate) const CLIENTS: &[Client] = &[
                 std::iter::once(&launch.command).chain(&launch.arguments).collect();
             json!({ "type": "local", "command": command })
         },
+        remote: Remote::File(|daemon| {
+            let token = format!("Bearer {{file:{}}}", daemon.token_file);
+            json!({
+                "type": "remote",
+                "url": daemon.url,
+                "headers": { "Authorization": token, ROOT: "{env:PWD}" },
+            })
+        }),
         approval: Approval::Given,
         otherwise: "as it comes, it runs tools unasked",
         programs: &["opencode"],
@@ -282,6 +365,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["context_servers"],
         newer_section: &[],
         stdio: plain,
+        remote: Remote::None,
         approval: Approval::Beside(
             Place::same(Some((CONFIG, "zed/settings.json")), &[".config/zed/settings.json"]),
             || {
@@ -305,6 +389,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["mcpServers"],
         newer_section: &[],
         stdio: plain,
+        remote: Remote::None,
         approval: Approval::ByHand("allow the tools when it first asks about them"),
         otherwise: "every tool is asked about",
         programs: &["windsurf"],
@@ -318,6 +403,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["mcpServers"],
         newer_section: &[],
         stdio: plain,
+        remote: Remote::Variable(http_url),
         approval: Approval::Entry(|| json!({ "trust": true })),
         otherwise: "every tool is asked about",
         programs: &["qwen"],
@@ -331,6 +417,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["mcpServers"],
         newer_section: &[],
         stdio: plain,
+        remote: Remote::None,
         approval: Approval::Entry(|| json!({ "autoApprove": Tool::ALL.map(Tool::name) })),
         otherwise: "every tool is asked about",
         programs: &["kiro", "kiro-cli"],
@@ -348,6 +435,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         section: &["mcpServers"],
         newer_section: &[],
         stdio: plain,
+        remote: Remote::None,
         approval: Approval::ByHand("choose to allow always when it first asks about a tool"),
         otherwise: "every tool is asked about",
         programs: &["claude-desktop"],
@@ -371,6 +459,7 @@ pub(crate) const CLIENTS: &[Client] = &[
                 "timeout": 300,
             })
         },
+        remote: Remote::None,
         approval: Approval::Given,
         otherwise: "in its mode auto, the default, it runs tools unasked",
         programs: &["goose"],

@@ -26,7 +26,7 @@ pub(crate) fn launch(flags: &Flags, surroundings: &Surroundings) -> Result<Launc
             arguments.extend([name.to_owned(), word.clone()]);
         }
     }
-    Ok(Launch { command, arguments })
+    Ok(Launch { command, arguments, daemon: None })
 }
 
 /// Whether `file` is this very program, also by a link.

@@ -15,11 +15,14 @@ use serde_json::Value;
 pub(crate) use self::launch::{is_this_program, launch, passing};
 use self::{
     clients::{Approval, Client, Launch},
-    edit::Change,
+    edit::{Change, Format},
     file::Original,
     record::{Record, Records},
 };
-use crate::config::Surroundings;
+use crate::{
+    config::Surroundings,
+    daemon::service::{self, Service},
+};
 
 /// One file before and after.
 pub(crate) struct Edit {
@@ -161,15 +164,15 @@ fn edit_of(
 /// # Errors
 ///
 /// Nothing to take back; a file that cannot be read or changed.
-pub(crate) fn plan_back(client: &'static Client, data_dir: &Path) -> Result<Vec<Edit>> {
-    let records = Records::load(data_dir)?.of(client.name);
+pub(crate) fn plan_back(name: &str, format: Format, data_dir: &Path) -> Result<Vec<Edit>> {
+    let records = Records::load(data_dir)?.of(name);
     if records.is_empty() {
         bail!("nothing was set up by this command, so nothing is taken back");
     }
     let edit = |record: &Record| -> Result<Edit> {
         let original = file::read(&record.file)?;
         let after = match &original.text {
-            Some(now) => record.taken_back(client.format, now)?,
+            Some(now) => record.taken_back(format, now)?,
             None => None,
         };
         Ok(Edit { file: record.file.clone(), original, after, record: None })
@@ -186,9 +189,10 @@ pub(crate) fn can_go_back(client: &Client, data_dir: &Path) -> Result<bool> {
 }
 
 /// Writes one edit. What takes it back is kept first.
-pub(crate) fn carry_out(client: &Client, edit: &Edit, data_dir: &Path) -> Result<()> {
+/// `name`: the client's, or [`UNIT`].
+pub(crate) fn carry_out(name: &str, edit: &Edit, data_dir: &Path) -> Result<()> {
     let mut records = Records::load(data_dir)?;
-    let before = records.of(client.name).into_iter().find(|record| record.file == edit.file);
+    let before = records.of(name).into_iter().find(|record| record.file == edit.file);
     let write = || match &edit.after {
         Some(text) => edit.original.replace(text),
         None => edit.original.remove(),
@@ -200,14 +204,31 @@ pub(crate) fn carry_out(client: &Client, edit: &Edit, data_dir: &Path) -> Result
         if edit.changes() {
             written(write())?;
         }
-        return records.put(client.name, &edit.file, None);
+        return records.put(name, &edit.file, None);
     }
-    records.put(client.name, &edit.file, edit.record.as_ref())?;
+    records.put(name, &edit.file, edit.record.as_ref())?;
     let outcome = written(write());
     if outcome.is_err() {
-        records.put(client.name, &edit.file, before.as_ref())?;
+        records.put(name, &edit.file, before.as_ref())?;
     }
     outcome
+}
+
+/// Under which name the unit of the daemon is kept in the records.
+pub(crate) const UNIT: &str = "daemon";
+
+/// The edit that writes the unit which starts the daemon with the user's session.
+pub(crate) fn plan_unit(service: &Service, surroundings: &Surroundings) -> Result<Edit> {
+    let home = surroundings.home.as_ref().ok_or_else(no_home)?;
+    let (file, text) = if cfg!(target_os = "macos") {
+        let name = format!("Library/LaunchAgents/{}.plist", service::LABEL);
+        (home.join(name), service.launchd())
+    } else {
+        (home.join(".config/systemd/user").join(service::UNIT), service.systemd())
+    };
+    let original = file::read(&file).with_context(|| file.display().to_string())?;
+    let record = Record::new(&file, original.text.as_deref(), &text, Vec::new());
+    Ok(Edit { file, original, after: Some(text), record: Some(record) })
 }
 
 fn no_home() -> anyhow::Error {

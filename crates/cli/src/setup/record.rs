@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -59,6 +59,9 @@ impl Record {
             let head = now.get(..self.at).context("the record does not fit")?;
             let tail = now.get(self.at + self.length..).context("the record does not fit")?;
             return Ok((!self.created).then(|| format!("{head}{}{tail}", self.was)));
+        }
+        if self.back.is_empty() {
+            bail!("it was changed since, and only you know what of it is to stay");
         }
         let text = edit::apply(format, now, &self.back)?;
         let is_empty = edit::read(format, &text)?.as_object().is_some_and(Map::is_empty);

@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 
 use super::{
     carry_out,
-    clients::{Approval, CLIENTS, Client, Launch},
+    clients::{Approval, CLIENTS, Client, Daemon, Launch, Remote},
     edit::{self, Change, Format},
     plan, plan_back, status,
 };
 use crate::config::Surroundings;
 
 fn launch(command: &str) -> Launch {
-    Launch { command: command.to_owned(), arguments: vec!["serve".to_owned()] }
+    Launch { command: command.to_owned(), arguments: vec!["serve".to_owned()], daemon: None }
 }
 
 /// A file with another server in it, comments, and what else users have.
@@ -85,6 +85,18 @@ fn each_client_in_each_kind_of_file() {
             let visible = after.replace('\r', "␍").replace('\t', "→");
             shown += &format!("=== {what}\n{visible}");
         }
+        if !matches!(client.remote, Remote::None) {
+            let daemon = Daemon {
+                url: "http://127.0.0.1:8167/mcp".to_owned(),
+                token_file: "/home/o'ada/daemon/token".to_owned(),
+            };
+            let daemon = Launch { daemon: Some(daemon), ..launch("/usr/bin/quietcontext") };
+            let there = changes(client, &others, &launch("/usr/bin/quietcontext"));
+            let there = edit::apply(client.format, &others, &there).unwrap();
+            let changes = client.entry(&edit::read(client.format, &there).unwrap(), &daemon);
+            let after = edit::apply(client.format, &there, &changes).unwrap();
+            shown += &format!("=== an entry that becomes the daemon's\n{after}");
+        }
         insta::assert_snapshot!(client.name, shown);
     }
 }
@@ -123,13 +135,13 @@ impl User {
         let launch = launch("/usr/bin/quietcontext");
         let edits = plan(client, &launch, approve, &self.surroundings, &self.data()).unwrap();
         for edit in edits.iter().filter(|edit| edit.changes()) {
-            carry_out(client, edit, &self.data()).unwrap();
+            carry_out(client.name, edit, &self.data()).unwrap();
         }
     }
 
     fn take_back(&self, client: &'static Client) {
-        for edit in plan_back(client, &self.data()).unwrap() {
-            carry_out(client, &edit, &self.data()).unwrap();
+        for edit in plan_back(client.name, client.format, &self.data()).unwrap() {
+            carry_out(client.name, &edit, &self.data()).unwrap();
         }
     }
 
@@ -161,7 +173,7 @@ fn taken_back_is_as_it_was_also_after_a_second_time() {
             assert_eq!(settled.unasked, !matches!(client.approval, Approval::ByHand(_)));
             user.take_back(client);
             assert_eq!(fs::read_to_string(user.file(client)).ok(), before, "{}", client.name);
-            assert!(plan_back(client, &user.data()).is_err());
+            assert!(plan_back(client.name, client.format, &user.data()).is_err());
         }
     }
 }
@@ -209,9 +221,12 @@ fn a_file_that_changed_meanwhile_is_not_overwritten() {
     let launch = launch("/usr/bin/quietcontext");
     let edits = plan(client, &launch, false, &user.surroundings, &user.data()).unwrap();
     write(&user.file(client), "{\"theirs\": 1}");
-    assert!(carry_out(client, &edits[0], &user.data()).is_err());
+    assert!(carry_out(client.name, &edits[0], &user.data()).is_err());
     assert_eq!(fs::read_to_string(user.file(client)).unwrap(), "{\"theirs\": 1}");
-    assert!(plan_back(client, &user.data()).is_err(), "and nothing is there to take back");
+    assert!(
+        plan_back(client.name, client.format, &user.data()).is_err(),
+        "and nothing is there to take back"
+    );
 }
 
 #[test]

@@ -94,3 +94,23 @@ fn the_store_is_checked_and_none_is_made() {
     let sound = row(&world.run(&["doctor", "--thorough", "--json"]), "store");
     assert!(sound["text"].as_str().unwrap().starts_with("sound, 1 source, "), "{sound}");
 }
+
+#[test]
+fn a_daemon_that_clients_ask_has_to_run_and_its_token_is_nobody_elses() {
+    let world = World::new();
+    let none = row(&world.run(&["doctor", "--json"]), "daemon");
+    assert_eq!(none["state"], "ok", "{none}");
+    world.run(&["setup", "codex", "--daemon"]);
+    let outcome = world.run(&["doctor", "--json"]);
+    let away = row(&outcome, "daemon");
+    assert_eq!(outcome.code, Some(1));
+    assert_eq!(away["repair"], "quietcontext daemon start", "{away}");
+    let token = "home/.local/share/quietcontext/daemon/token";
+    write(&world, token, "secret\n");
+    fs::set_permissions(world.path(token), fs::Permissions::from_mode(0o644)).unwrap();
+    let open = row(&world.run(&["doctor", "--json"]), "daemon");
+    assert_eq!(open["state"], "failed", "{open}");
+    assert!(open["text"].as_str().unwrap().contains("read by others"), "{open}");
+    let codex = row(&world.run(&["doctor", "--json"]), "Codex");
+    assert!(codex["text"].as_str().unwrap().contains("daemon"), "{codex}");
+}

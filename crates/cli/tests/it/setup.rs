@@ -139,3 +139,41 @@ fn flags_are_entered_with_the_command() {
     );
     assert!(now(&world).unwrap().contains(&wanted), "{:?}", now(&world));
 }
+
+#[test]
+fn a_client_is_moved_to_the_daemon_and_back() {
+    let world = World::new();
+    codex(&world, "a = 1\n");
+    world.run(&["setup", "codex"]);
+    let unit = world.path("home/.config/systemd/user/quietcontext.service");
+    let shown = world.run(&["setup", "codex", "--daemon", "--dry-run"]);
+    assert!(shown.stdout.contains("+ExecStart="), "{shown:?}");
+    assert!(!unit.exists());
+    let done = world.run(&["setup", "codex", "--daemon"]);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    let text = now(&world).unwrap();
+    assert!(text.contains("url = \"http://127.0.0.1:8167/mcp\""), "{text}");
+    assert!(!text.contains("command"), "{text}");
+    let token = world.path("home/.local/share/quietcontext/daemon/token");
+    assert!(text.contains(token.to_str().unwrap()), "the file is named, not what is in it: {text}");
+    assert!(fs::read_to_string(&unit).unwrap().contains("ExecStart="));
+    let again = world.run(&["setup", "codex", "--daemon"]);
+    assert_eq!(again.stdout.matches("nothing to change").count(), 2, "{again:?}");
+    world.run(&["setup", "codex", "--daemon", "--undo"]);
+    assert_eq!(now(&world).as_deref(), Some("a = 1\n"));
+    assert!(!unit.exists());
+}
+
+#[test]
+fn a_client_without_a_project_and_a_port_that_changes_are_refused() {
+    let world = World::new();
+    let refused = world.run(&["setup", "zed", "--daemon"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("leave out --daemon"), "{refused:?}");
+    world.configure("daemon.port = 0\n");
+    let refused = world.run(&["setup", "codex", "--daemon"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("daemon.port"), "{refused:?}");
+    assert_eq!(now(&world), None);
+    assert!(!world.path("home/.config/systemd").exists());
+}

@@ -86,8 +86,9 @@ fn check(
         .means("the client has no tools of this server")
         .repaired_by(setup);
     }
+    let own = if program.is_some() { "set up" } else { "set up to use the daemon" };
     let known = version.map_or_else(
-        || "set up".to_owned(),
+        || own.to_owned(),
         |version| format!("set up with another program, version {version}"),
     );
     let (word, how) = match (&client.approval, status.unasked) {

@@ -5,6 +5,7 @@
 //! to be unknown.
 
 mod client;
+mod daemon;
 mod disk;
 mod programs;
 mod sandbox;
@@ -128,6 +129,7 @@ pub(crate) fn run(flags: &Flags, thorough: bool, form: Form) -> Result<Exit, Pro
         let confined = scope.spawn(|| sandbox::checks(&executor));
         let languages = scope.spawn(|| programs::languages(&executor, &patient));
         let clients = scope.spawn(|| client::checks(&patient));
+        let daemon = scope.spawn(|| vec![daemon::check(&patient)]);
         let mut checks = vec![programs::own(&patient)];
         checks.extend(joined(confined.join(), "sandbox"));
         checks.push(network(&patient.settings));
@@ -144,6 +146,7 @@ pub(crate) fn run(flags: &Flags, thorough: bool, form: Form) -> Result<Exit, Pro
             )
         }));
         checks.push(disk::space(&patient));
+        checks.extend(joined(daemon.join(), "daemon"));
         checks.extend(joined(clients.join(), "clients"));
         checks
     });
