@@ -7,6 +7,7 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use quietcontext_store::{
@@ -31,6 +32,12 @@ fn main() {
         many(base.path(), &texts, bytes);
         return;
     }
+    // The other process of `second`.
+    if arguments.first().is_some_and(|first| first == "--into") {
+        let folders: Vec<PathBuf> = arguments.drain(2..).map(PathBuf::from).collect();
+        many(Path::new(&arguments[1]), &corpus(&folders), 1);
+        return;
+    }
     // First, while the process is small: memory is measured here.
     big(base.path());
     if arguments.is_empty() {
@@ -48,6 +55,7 @@ fn main() {
         ours.1 / bare.1
     );
     drop(texts);
+    second(base.path(), &folders);
     let texts = corpus_of(&folders, SEARCH_BYTES);
     for chunks in SEARCH_CHUNKS {
         searches(base.path(), &texts, chunks);
@@ -209,6 +217,38 @@ fn many(base: &Path, texts: &[(String, String)], bytes: usize) -> (f64, f64) {
         mega(bytes as u64) / own.max(others).as_secs_f64()
     );
     rate
+}
+
+/// How long small documents of one process wait while another one indexes the corpus.
+fn second(base: &Path, folders: &[PathBuf]) {
+    let base = base.join("second");
+    fs::create_dir(&base).unwrap();
+    let mut indexing = Command::new(std::env::current_exe().unwrap());
+    indexing.arg("--into").arg(&base).args(folders).stdout(Stdio::null());
+    let mut indexing = indexing.spawn().unwrap();
+    let store = open(&base, "many");
+    let mut times = Vec::new();
+    let mut number = 0;
+    while indexing.try_wait().unwrap().is_none() {
+        number += 1;
+        let text = format!("note {number} beside the other process\n");
+        let label = format!("note {number}");
+        let start = Instant::now();
+        let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
+        store.add(new, &mut text.as_bytes(), None).unwrap();
+        times.push(start.elapsed());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    times.sort();
+    let at = |part: usize| times[(times.len() - 1) * part / 1_000].as_secs_f64() * 1e3;
+    println!(
+        "{} small documents beside another process that indexes: p50 {:.1} ms, p95 {:.1}, p99.9 {:.1}, max {:.1}",
+        times.len(),
+        at(500),
+        at(950),
+        at(999),
+        at(1_000)
+    );
 }
 
 fn searches(base: &Path, texts: &[(String, String)], wanted: u64) {

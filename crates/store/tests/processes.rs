@@ -6,6 +6,7 @@ mod common;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use common::{content, raw, run, store_in, view, wait};
 use quietcontext_store::{ChunkId, Label, Last, Location, NewDocument, Origin, Span, Store};
@@ -220,5 +221,47 @@ fn readers_and_writers_of_one_process_do_not_wait_for_each_other() {
         assert!(reads > 3, "{reads}");
         assert!(raw(&store, writer.join().unwrap().document) == big);
     });
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+}
+
+/// One process indexes many files and a large output; what another one stores meanwhile waits for a
+/// transaction or two of it, never for the whole.
+#[test]
+fn a_small_document_does_not_wait_for_another_processs_bulk() {
+    let test = "a_small_document_does_not_wait_for_another_processs_bulk";
+    if let Some(folder) = folder() {
+        let store = store_in(&folder);
+        println!("begun");
+        run(&store, &text(1, 6 << 20));
+        let mut writer = store.writer().unwrap();
+        for seed in 0..400 {
+            let label = format!("file {seed}");
+            let new = NewDocument::new(Label::Fixed(&label), Origin::File);
+            writer.add(new, &mut &text(seed, 10_000)[..], None).unwrap();
+        }
+        writer.finish().unwrap();
+        while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut other = child(test, folder.path(), "");
+    let mut lines = BufReader::new(other.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let started = Instant::now();
+    assert!(lines.any(|line| line.ends_with("begun")));
+    let store = store_in(folder.path());
+    let mut times = Vec::new();
+    while other.try_wait().unwrap().is_none() {
+        let start = Instant::now();
+        content(&store, &format!("small {}", times.len()), b"a small text\n");
+        times.push(start.elapsed());
+    }
+    assert!(other.wait().unwrap().success());
+    let all = started.elapsed();
+    times.sort();
+    let [median, longest] = [times[times.len() / 2], times[times.len() - 1]];
+    assert!(times.len() > 20, "{times:?}");
+    // Generous: the machine may be busy. Transactions take 25 to 50 ms.
+    assert!(median < Duration::from_millis(100), "{median:?} of {all:?}");
+    assert!(longest < Duration::from_secs(1).max(all / 4), "{longest:?} of {all:?}");
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
 }
