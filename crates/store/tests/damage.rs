@@ -144,6 +144,7 @@ fn a_store_of_a_newer_version_is_refused_untouched() {
     content(&store, "a", b"a\n");
     let path = store.path().to_owned();
     drop(store);
+    wait_until_closed(&path);
     let connection = rusqlite::Connection::open(&path).unwrap();
     connection.pragma_update(None, "user_version", 999).unwrap();
     drop(connection);

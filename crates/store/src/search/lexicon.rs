@@ -190,11 +190,9 @@ impl Lexicon {
             if length == 0 || new.is_empty() {
                 continue;
             }
-            let old = std::mem::take(bucket);
-            new.extend(old.chunks_exact(length));
             new.sort_unstable();
             new.dedup();
-            *bucket = new.concat();
+            *bucket = merged(bucket, length, &new);
         }
     }
 
@@ -228,6 +226,32 @@ impl Lexicon {
     }
 }
 
+/// A sorted bucket with some sorted words more: what lies between two of them is copied in one piece.
+fn merged(bucket: &[u8], length: usize, new: &[&[u8]]) -> Vec<u8> {
+    let word = |at: usize| bucket.get(at * length..(at + 1) * length).unwrap_or_default();
+    let count = bucket.len() / length;
+    let mut all = Vec::with_capacity(bucket.len() + new.len() * length);
+    let mut copied = 0;
+    for added in new {
+        let (mut low, mut high) = (copied, count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if word(middle) < *added {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        all.extend_from_slice(bucket.get(copied * length..low * length).unwrap_or_default());
+        copied = low;
+        if word(low) != *added {
+            all.extend_from_slice(added);
+        }
+    }
+    all.extend_from_slice(bucket.get(copied * length..).unwrap_or_default());
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,6 +263,10 @@ mod tests {
         assert_eq!(lexicon.of_length(4).collect::<Vec<_>>(), ["kiwi", "pear", "plum"]);
         assert_eq!(lexicon.of_length(3).collect::<Vec<_>>(), ["fig"]);
         assert_eq!(lexicon.of_length(0).count(), 0);
+        // Before, between, after, and again.
+        lexicon.add(["zoom", "apes", "plum", "loom"].into_iter());
+        let words = lexicon.of_length(4).collect::<Vec<_>>();
+        assert_eq!(words, ["apes", "kiwi", "loom", "pear", "plum", "zoom"]);
     }
 
     #[test]

@@ -54,8 +54,9 @@ pub(crate) use tables::{Rows, SCHEMA, index, purge_terms, unindex};
 pub(crate) use types::{ChunkTexts, ScopedDocument};
 pub use types::{Found, Hit, Query, Scope, Verdict};
 
-/// Documents of which the beginning is read because the query is their path.
-const BEGINNINGS: usize = 64;
+/// Documents of which the beginning is read because the query is their path: a little more than an answer
+/// can show.
+const BEGINNINGS: usize = 24;
 
 /// Answers a query. `memory` is what searches of this store keep between calls (the vocabulary);
 /// the store holds one and hands it to each search.
@@ -79,7 +80,7 @@ pub(crate) fn search(
     statistics.resolve(&mut request, memory)?;
     let mut ids = Finder::new(connection, &limits).find(&request, &mut statistics)?;
     if let Some(path) = &request.path {
-        ids.extend(beginnings(texts, path, &limits)?);
+        ids.extend(texts.beginnings(path, &|id| limits.contain(id), BEGINNINGS)?);
     }
     // In the order they are stored: then each block of text is decoded once.
     ids.sort_unstable();
@@ -97,13 +98,6 @@ pub(crate) fn search(
         (false, false) => Verdict::Weak,
     };
     Ok(Found { hits, verdict, incomplete })
-}
-
-/// The first chunks of the documents whose path ends in what was asked for.
-fn beginnings(texts: &dyn ChunkTexts, path: &str, limits: &Limits) -> Result<Vec<u64>> {
-    let documents = texts.scope(&Scope::Source(path))?.unwrap_or_default();
-    let first = documents.iter().map(|document| document.range.first.0);
-    Ok(first.filter(|id| limits.contain(*id)).take(BEGINNINGS).collect())
 }
 
 /// The chunk numbers a query is limited to.

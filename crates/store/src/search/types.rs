@@ -106,6 +106,10 @@ pub(crate) trait ChunkTexts {
     fn document(&self, id: DocumentId) -> Result<Option<Arc<DocumentInfo>>>;
     /// The documents with text in a scope, by chunk number; `None` for [`Scope::All`].
     fn scope(&self, scope: &Scope<'_>) -> Result<Option<Vec<ScopedDocument>>>;
+    /// The first chunks of documents whose path (label, where there is none) ends in this, oldest first,
+    /// of those that are wanted, at most so many.
+    fn beginnings(&self, path: &str, wanted: &dyn Fn(u64) -> bool, most: usize)
+    -> Result<Vec<u64>>;
     /// Whether there is any text at all.
     fn is_empty(&self) -> Result<bool>;
     /// Chunks in a scope that have no full-text rows yet: these must be scanned.
