@@ -27,3 +27,21 @@ pub(crate) fn unified(name: &str, before: &str, after: &str, look: Look) -> Stri
     // What the file holds must not move a terminal's cursor.
     diff.lines().map(|line| look.paint(style(line), &text::clean(line)) + "\n").collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_has_colours_for_people_only_and_moves_no_cursor() {
+        let look = |colour| Look { colour, ..Look::stdout() };
+        let plain = unified("f", "a\r\nb\r\n", "a\r\nc\u{1b}[2J\r\n", look(false));
+        assert_eq!(
+            plain.lines().take(3).collect::<Vec<_>>(),
+            ["--- f", "+++ f", "@@ -1,2 +1,2 @@"]
+        );
+        assert!(plain.contains("\n-b\n+c") && !plain.contains('\u{1b}'), "{plain:?}");
+        let painted = unified("f", "a\n", "b\n", look(true));
+        assert!(painted.contains("\u{1b}[31m-a\u{1b}[0m\n\u{1b}[32m+b\u{1b}[0m\n"), "{painted:?}");
+    }
+}
