@@ -106,9 +106,6 @@ pub(crate) fn run(flags: &Flags, request: &Request) -> Result<Exit, Problem> {
         }
     }
     let here = Here { configured, launch };
-    if request.daemon {
-        unit(&here, flags, request)?;
-    }
     let mut rows = Vec::new();
     let mut exit = Exit::Fine;
     for client in named {
@@ -121,6 +118,10 @@ pub(crate) fn run(flags: &Flags, request: &Request) -> Result<Exit, Problem> {
                 exit = Exit::Failed;
             }
         }
+    }
+    // Last, so that a client that cannot be set up leaves no unit behind.
+    if request.daemon && exit == Exit::Fine {
+        unit(&here, flags, request)?;
     }
     if form == Form::Json {
         terminal::print_line(&Value::Array(rows).to_string())?;
@@ -194,7 +195,7 @@ fn unit(here: &Here, flags: &Flags, request: &Request) -> Result<(), Problem> {
             arguments: flags.arguments(),
             path: surroundings.variable("PATH").map(Into::into),
         };
-        setup::plan_unit(&service, surroundings).map(|edit| vec![edit])
+        setup::plan_unit(&service, surroundings, data_dir).map(|edit| vec![edit])
     };
     let edits = edits.map_err(|error| error.context("the daemon's unit"))?;
     let text = request.shape.form() == Form::Text;

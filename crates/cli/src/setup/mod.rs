@@ -218,7 +218,11 @@ pub(crate) fn carry_out(name: &str, edit: &Edit, data_dir: &Path) -> Result<()> 
 pub(crate) const UNIT: &str = "daemon";
 
 /// The edit that writes the unit which starts the daemon with the user's session.
-pub(crate) fn plan_unit(service: &Service, surroundings: &Surroundings) -> Result<Edit> {
+pub(crate) fn plan_unit(
+    service: &Service,
+    surroundings: &Surroundings,
+    data_dir: &Path,
+) -> Result<Edit> {
     let home = surroundings.home.as_ref().ok_or_else(no_home)?;
     let (file, text) = if cfg!(target_os = "macos") {
         let name = format!("Library/LaunchAgents/{}.plist", service::LABEL);
@@ -227,7 +231,16 @@ pub(crate) fn plan_unit(service: &Service, surroundings: &Surroundings) -> Resul
         (home.join(".config/systemd/user").join(service::UNIT), service.systemd())
     };
     let original = file::read(&file).with_context(|| file.display().to_string())?;
-    let record = Record::new(&file, original.text.as_deref(), &text, Vec::new());
+    let records = Records::load(data_dir)?.of(UNIT);
+    let known = records.iter().find(|record| record.file == file);
+    // One that somebody else changed since is what comes back.
+    let before = match (&original.text, known) {
+        (Some(now), Some(known)) => {
+            known.taken_back(Format::Json, now).unwrap_or_else(|_| original.text.clone())
+        }
+        (now, _) => now.clone(),
+    };
+    let record = Record::new(&file, before.as_deref(), &text, Vec::new());
     Ok(Edit { file, original, after: Some(text), record: Some(record) })
 }
 

@@ -159,9 +159,16 @@ fn a_client_is_moved_to_the_daemon_and_back() {
     assert!(fs::read_to_string(&unit).unwrap().contains("ExecStart="));
     let again = world.run(&["setup", "codex", "--daemon"]);
     assert_eq!(again.stdout.matches("nothing to change").count(), 2, "{again:?}");
+    // Other flags, another unit; what is taken back is all of it.
+    let other = world.run(&["--log", "info", "setup", "--daemon"]);
+    assert!(other.stdout.contains("unit written"), "{other:?}");
     world.run(&["setup", "codex", "--daemon", "--undo"]);
     assert_eq!(now(&world).as_deref(), Some("a = 1\n"));
     assert!(!unit.exists());
+    codex(&world, "broken = [\n");
+    let refused = world.run(&["setup", "codex", "--daemon"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(!unit.exists(), "no unit without its client");
 }
 
 #[test]
