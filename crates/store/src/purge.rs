@@ -12,6 +12,10 @@ use crate::store::Purge;
 
 /// Labels removed in one transaction.
 const STEP: usize = 64;
+/// Left between two steps: time for another process to get its turn.
+const GAP: Duration = Duration::from_millis(2);
+/// How often the vocabulary is made without holding others up.
+const ATTEMPTS: usize = 3;
 /// How long to wait for readers that still see the old state.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -38,12 +42,38 @@ impl Core {
                 Ok(())
             })?;
         }
-        self.write(|transaction| {
-            search::purge_terms(transaction, &find::Texts::new(self, transaction))
-        })?;
+        self.forget_words()?;
         self.cache.clear();
         self.scrub()?;
         Ok(labels.len() as u64)
+    }
+
+    /// Leaves no trace of removed words in the full-text tables. What takes long is done in steps, or
+    /// before the transaction that needs it, so that others get their turn.
+    fn forget_words(&self) -> Result<()> {
+        let mut first = true;
+        while self.write(|transaction| Ok(search::merge_step(transaction, first)?))? {
+            first = false;
+            std::thread::sleep(GAP);
+        }
+        for _ in 0..ATTEMPTS {
+            let vocabulary = self.pool.read(|connection| {
+                search::Vocabulary::read(connection, &find::Texts::new(self, connection))
+            })?;
+            let replaced = self.write(|transaction| {
+                search::merge_all(transaction)?;
+                vocabulary.replace(transaction)
+            })?;
+            if replaced {
+                return Ok(());
+            }
+        }
+        // Somebody writes all the time: now they wait.
+        self.write(|transaction| {
+            search::merge_all(transaction)?;
+            let texts = find::Texts::new(self, transaction);
+            search::Vocabulary::read(transaction, &texts)?.replace(transaction).map(drop)
+        })
     }
 
     /// Rewrites the file, so that no page keeps remains of rows it once held, and empties the log.

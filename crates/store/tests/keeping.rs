@@ -93,6 +93,39 @@ fn purged_words_are_gone_from_every_file() {
     }
 }
 
+#[test]
+fn purged_words_are_gone_while_somebody_goes_on_writing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, other) = (store_in(folder.path()), store_in(folder.path()));
+    for number in 0..30 {
+        let text = format!("# Part {number}\n\nordinary text {number}\n").repeat(40);
+        content(&store, &format!("kept {number}"), text.as_bytes());
+        let text = format!("qcsecret{number} stands here\n").repeat(40);
+        content(&store, &format!("secret {number}"), text.as_bytes());
+    }
+    assert!(!holding(&store, "qcsecret").is_empty(), "the probe finds what is there");
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::Relaxed;
+    let written = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            let mut written = 0;
+            while !done.load(order) {
+                content(&other, &format!("new {written}"), format!("word{written}\n").as_bytes());
+                written += 1;
+            }
+            written
+        });
+        assert_eq!(store.purge(Purge::Source("secret *")).unwrap(), 30);
+        done.store(true, order);
+        writing.join().unwrap()
+    });
+    // The log of the other connection may hold what it read; the last one to go empties it.
+    assert_eq!(store.purge(Purge::Source("new *")).unwrap(), written);
+    assert_eq!(holding(&store, "qcsecret"), Vec::<String>::new());
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    assert!(store.by_label("kept 29").unwrap().is_some());
+}
+
 /// Text that hardly compresses.
 fn noise(seed: u64, bytes: usize) -> Vec<u8> {
     let mut state = seed;

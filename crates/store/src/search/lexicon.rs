@@ -121,9 +121,7 @@ impl Memory {
     pub(super) fn lexicon(&self, connection: &Connection) -> rusqlite::Result<Arc<Lexicon>> {
         let known = Arc::clone(&self.lexicon.lock().unwrap_or_else(PoisonError::into_inner));
         let generation = generation(connection)?;
-        let newest: i64 = connection
-            .prepare_cached("SELECT coalesce(max(id), 0) FROM word_lists")?
-            .query_row((), |row| row.get(0))?;
+        let newest = newest(connection)?;
         if known.generation == generation && known.newest >= newest {
             return Ok(known);
         }
@@ -135,6 +133,13 @@ impl Memory {
         *self.lexicon.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
         Ok(fresh)
     }
+}
+
+/// The newest list. Each transaction that adds or removes rows makes a newer one.
+pub(super) fn newest(connection: &Connection) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT coalesce(max(id), 0) FROM word_lists")?
+        .query_row((), |row| row.get(0))
 }
 
 fn generation(connection: &Connection) -> rusqlite::Result<i64> {

@@ -50,7 +50,7 @@ use statistics::Statistics;
 
 pub(crate) use expand::Expander;
 pub(crate) use lexicon::Memory;
-pub(crate) use tables::{Rows, SCHEMA, index, purge_terms, unindex};
+pub(crate) use tables::{Rows, SCHEMA, Vocabulary, index, merge_all, merge_step, unindex};
 pub(crate) use types::{ChunkTexts, ScopedDocument};
 pub use types::{Found, Hit, Query, Scope, Verdict};
 
