@@ -12,6 +12,17 @@ pub(crate) fn give_back() {
     let _released = unsafe { libc::malloc_trim(0) };
 }
 
+/// For a process of many threads: few arenas, since each keeps what was freed in it.
+pub(crate) fn few_arenas() {
+    /// About one for each thread that can run at a time on a small machine.
+    #[cfg(target_env = "gnu")]
+    const ARENAS: libc::c_int = 4;
+    #[cfg(target_env = "gnu")]
+    #[expect(unsafe_code, reason = "the C library's only way to say it")]
+    // SAFETY: changes a number in the allocator.
+    let _taken = unsafe { libc::mallopt(libc::M_ARENA_MAX, ARENAS) };
+}
+
 /// Fixes the allocator's threshold. By itself it rises to the size of the biggest block that was
 /// freed: one message of 12 MB then made an idle server keep 60 MiB for the rest of its life.
 pub(crate) fn give_back_big_blocks() {

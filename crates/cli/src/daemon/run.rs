@@ -65,6 +65,7 @@ pub(crate) fn run(flags: &Flags, manner: Manner) -> Result<Exit, Problem> {
     let port = listener.local_addr().context("the port")?.port();
     let roots = Roots::new(&configured.surroundings, &configured.data_dir);
     many_descriptors();
+    memory::few_arenas();
     // Each request names its root; there is none to fall back to.
     let nowhere = place::Root { path: PathBuf::from("/"), unlikely: true };
     let wired = wire::build(configured, nowhere);

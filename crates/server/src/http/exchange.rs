@@ -37,6 +37,9 @@ use crate::{
     handler::Handler,
 };
 
+/// Messages after which memory that a burst of them needed is given back, once none is under way.
+const BURST: u64 = 128;
+
 /// What the SDK wants to be accepted; an answer is a stream only where progress was asked for.
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
@@ -51,6 +54,10 @@ pub(super) struct Exchange<C: Calls> {
     started: Instant,
     /// Messages taken.
     taken: AtomicU64,
+    /// Messages that are not answered yet.
+    open: AtomicU64,
+    /// Of the messages taken, those before memory was last given back.
+    given_back: AtomicU64,
     /// Whether somebody waits to close what is idle.
     tidying: AtomicBool,
 }
@@ -81,6 +88,8 @@ impl<C: Calls> Exchange<C> {
             times,
             started: Instant::now(),
             taken: AtomicU64::new(0),
+            open: AtomicU64::new(0),
+            given_back: AtomicU64::new(0),
             tidying: AtomicBool::new(false),
         })
     }
@@ -145,10 +154,25 @@ impl<C: Calls> Exchange<C> {
             parts.headers.insert(ACCEPT, BOTH);
         }
         self.taken.fetch_add(1, Ordering::Relaxed);
+        let under_way = UnderWay::new(&self.open);
         let answer =
             self.sdk.handle(Request::from_parts(parts, Full::new(Bytes::from(text)))).await;
+        drop(under_way);
+        self.give_back_later();
         self.tidy_later();
         answer
+    }
+
+    /// After a burst of messages, when none is under way: what it needed is not kept.
+    fn give_back_later(self: &Arc<Self>) {
+        let taken = self.taken.load(Ordering::Relaxed);
+        let before = self.given_back.load(Ordering::Relaxed);
+        if taken - before.min(taken) < BURST || self.open.load(Ordering::Relaxed) > 0 {
+            return;
+        }
+        self.given_back.store(taken, Ordering::Relaxed);
+        let exchange = Arc::clone(self);
+        tokio::spawn(async move { exchange.rest().await });
     }
 
     fn status(&self) -> Answer {
@@ -187,6 +211,22 @@ impl<C: Calls> Exchange<C> {
     async fn rest(&self) -> Option<Duration> {
         let (calls, idle) = (Arc::clone(&self.calls), self.times.idle);
         tokio::task::spawn_blocking(move || calls.rest(idle)).await.ok().flatten()
+    }
+}
+
+/// A message that is being answered, also when its client goes away in between.
+struct UnderWay<'a>(&'a AtomicU64);
+
+impl<'a> UnderWay<'a> {
+    fn new(open: &'a AtomicU64) -> Self {
+        open.fetch_add(1, Ordering::Relaxed);
+        Self(open)
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
