@@ -90,6 +90,11 @@ impl Journal {
         Ok(lines)
     }
 
+    /// Closes the file until the next line.
+    pub(crate) fn rest(&self) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Removes all of it.
     pub(crate) fn remove(&self) -> io::Result<()> {
         for path in [self.path.clone(), self.aside()] {
@@ -178,6 +183,7 @@ mod tests {
         assert_eq!(journal.lines().unwrap(), Vec::<String>::new());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "reading makes nothing");
         journal.append("one").unwrap();
+        journal.rest();
         journal.append("two").unwrap();
         assert_eq!(journal.lines().unwrap(), ["one", "two"]);
         let mode = fs::metadata(&journal.path).unwrap().permissions().mode();

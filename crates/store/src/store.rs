@@ -222,6 +222,7 @@ impl Store {
         self.core.pool.rest();
         self.core.cache.rest();
         self.core.memory.rest();
+        self.journal.rest();
     }
 
     /// The file of this store; it need not exist yet.

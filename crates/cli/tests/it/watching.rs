@@ -5,7 +5,9 @@ use std::{fs, os::unix::fs::PermissionsExt as _, time::Duration};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::harness::{PATIENCE, World, assert_gone, files, mark, shell, sleeper, wait_until};
+use crate::harness::{
+    PATIENCE, World, assert_gone, files, mark, shell, sleeper, wait_for_process, wait_until,
+};
 
 fn json(world: &World, arguments: &[&str]) -> Value {
     let outcome = world.run(arguments);
@@ -132,6 +134,33 @@ fn the_jobs_of_a_dead_server_are_not_listed() {
         .filter(|name| name.to_string_lossy().ends_with(".job"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn calls_and_jobs_of_a_daemon_are_seen_like_those_of_a_session() {
+    let (world, mark) = (World::new(), mark("daemon"));
+    let daemon = world.daemon();
+    daemon.shell(&world.work(), "printf 12345");
+    let mut arguments = shell(&sleeper(&mark));
+    arguments["background"] = json!(true);
+    daemon.call(&world.work(), "execute", arguments);
+    let total = &json(&world, &["stats", "--json"])["total"];
+    assert_eq!((&total["calls"], &total["produced_bytes"]), (&json!(2), &json!(5)), "{total}");
+    assert_eq!(json(&world, &["jobs", "--json"])[0]["state"], "running");
+    assert_eq!(world.run(&["jobs", "stop", "execute:1"]).code, Some(0));
+    assert_gone(&mark, Duration::from_secs(2));
+}
+
+#[test]
+fn a_cancelled_call_is_noted_as_that() {
+    let (world, mark) = (World::new(), mark("cancelled"));
+    let mut server = world.serve();
+    server.begin(7, "execute", shell(&sleeper(&mark)));
+    wait_for_process(&mark);
+    server.notify("notifications/cancelled", json!({ "requestId": 7 }));
+    wait_until(PATIENCE, || journal(&world).len() == 1).unwrap();
+    let line: Value = serde_json::from_str(&journal(&world)[0]).unwrap();
+    assert_eq!((&line["outcome"], &line["answered"]), (&json!("cancelled"), &json!(0)), "{line}");
 }
 
 #[test]
