@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    net::TcpStream,
+    net::{TcpListener, TcpStream},
     sync::Barrier,
     thread,
     time::{Duration, Instant},
@@ -349,6 +349,41 @@ fn the_token_file_is_checked_at_each_start() {
     mode(0o600);
     let daemon = world.daemon();
     assert!(!daemon.shell(&world.work(), "true").is_error, "the control");
+}
+
+/// As a socket unit starts it: descriptor 3, and variables that name this process.
+#[test]
+fn a_socket_that_was_handed_over_is_served() {
+    let world = World::new();
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let command = world.command(&[]);
+    let binary = command.get_program().to_owned();
+    let shell = "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" daemon 3<&0 </dev/null";
+    let mut manager = std::process::Command::new("sh");
+    manager.arg("-c").arg(shell).arg(binary).current_dir(world.work()).env_clear();
+    manager.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    manager.stdin(std::os::fd::OwnedFd::from(socket));
+    let daemon = Daemon::start(manager, &world.path("home/.local/share/quietcontext"));
+    assert_eq!(daemon.port, port);
+    assert_eq!(
+        daemon.post(&[], &json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" })).status,
+        200
+    );
+    // What is no socket, or not on loopback, is refused.
+    let open = TcpListener::bind("0.0.0.0:0").unwrap();
+    for (input, wanted) in [
+        (std::process::Stdio::null(), "no listening socket"),
+        (std::os::fd::OwnedFd::from(open).into(), "not on loopback"),
+    ] {
+        let mut refused = std::process::Command::new("sh");
+        refused.arg("-c").arg(shell).arg(command.get_program()).current_dir(world.work());
+        refused.env_clear().env("HOME", world.path("second"));
+        let output = refused.stdin(input).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains(wanted), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
 }
 
 #[test]

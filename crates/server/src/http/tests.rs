@@ -372,3 +372,16 @@ async fn what_nobody_uses_is_closed_and_then_nothing_waits() {
     reaches(&daemon.puppet.rested, 5);
     daemon.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_burst_needed_is_given_back_once_it_is_over() {
+    let daemon = Daemon::start(TIMES);
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    for _ in 0..127 {
+        daemon.post("", &ping);
+    }
+    assert_eq!(daemon.puppet.rested.load(Ordering::SeqCst), 0, "not for a few");
+    daemon.post("", &ping);
+    reaches(&daemon.puppet.rested, 1);
+    daemon.end().await;
+}

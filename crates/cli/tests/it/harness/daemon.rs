@@ -40,7 +40,7 @@ impl Daemon {
     /// Starts `command` and waits until it answers.
     pub(crate) fn start(mut command: Command, data_dir: &Path) -> Self {
         command.env("QUIETCONTEXT_DAEMON_PORT", "0");
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().unwrap();
         let state = data_dir.join("daemon/state.json");
         let mut port = None;
