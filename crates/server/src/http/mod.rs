@@ -62,7 +62,7 @@ const TIMES: Times = Times {
     head: Duration::from_secs(30),
     message: Duration::from_secs(30),
     idle: Duration::from_mins(5),
-    finish: Duration::from_secs(1),
+    finish: Duration::from_millis(750),
     settle: Duration::from_millis(250),
 };
 
