@@ -72,6 +72,9 @@ enum Command {
     /// Serve MCP over HTTP on loopback, for many sessions at a time
     #[command(after_help = examples::DAEMON)]
     Daemon {
+        /// Port on 127.0.0.1, or 0 for any that is free [default: daemon.port, or 8167]
+        #[arg(long, value_name = "PORT", global = true)]
+        port: Option<String>,
         #[command(subcommand)]
         action: Option<command::daemon::Action>,
     },
@@ -287,10 +290,13 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         }
     };
     let Common { root, data_dir, log, sandbox } = arguments.common;
-    let flags = Flags { root, data_dir, log, sandbox };
+    let mut flags = Flags { root, data_dir, log, sandbox, port: None };
     let outcome = match arguments.command {
         Command::Serve => return serve::serve(&flags),
-        Command::Daemon { action } => command::daemon::run(&flags, action),
+        Command::Daemon { port, action } => {
+            flags.port = port;
+            command::daemon::run(&flags, action)
+        }
         Command::Roots { action } => command::roots::run(&flags, action),
         Command::Call { tool, arguments, shape } => {
             command::call::run(&flags, &tool, &arguments, shape.form())

@@ -40,6 +40,8 @@ pub(crate) struct Flags {
     pub(crate) log: Option<String>,
     /// `--sandbox`.
     pub(crate) sandbox: Option<String>,
+    /// `--port`, of the daemon.
+    pub(crate) port: Option<String>,
 }
 
 impl Flags {
@@ -50,6 +52,7 @@ impl Flags {
             ("--data-dir", data_dir.map(PathBuf::into_os_string)),
             ("--log", self.log.as_ref().map(OsString::from)),
             ("--sandbox", self.sandbox.as_ref().map(OsString::from)),
+            ("--port", self.port.as_ref().map(OsString::from)),
         ];
         let given = named.into_iter().filter_map(|(name, value)| Some([name.into(), value?]));
         given.flatten().collect()
@@ -139,7 +142,11 @@ pub(crate) fn load(flags: &Flags, surroundings: &Surroundings) -> Result<Loaded>
         settings.root = Some(root.clone());
         origins.insert("root", "--root".to_owned());
     }
-    let named = [("--log", "log", &flags.log), ("--sandbox", "sandbox.mode", &flags.sandbox)];
+    let named = [
+        ("--log", "log", &flags.log),
+        ("--sandbox", "sandbox.mode", &flags.sandbox),
+        ("--port", "daemon.port", &flags.port),
+    ];
     for (flag, key, value) in named {
         if let Some(value) = value {
             let key = set(&mut settings, key, Value::Text(value.clone()), surroundings)

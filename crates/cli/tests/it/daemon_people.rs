@@ -104,8 +104,14 @@ fn a_port_that_is_taken_is_said_where_it_was_started() {
     let world = World::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    world.configure(&format!("[daemon]\nport = {port}\n"));
-    for command in [&["daemon"][..], &["daemon", "start"]] {
+    let number = port.to_string();
+    for (configured, command) in [
+        (port, &["daemon"][..]),
+        (port, &["daemon", "start"]),
+        (0, &["daemon", "--port", &number]),
+        (0, &["daemon", "start", "--port", &number]),
+    ] {
+        world.configure(&format!("[daemon]\nport = {configured}\n"));
         let outcome = world.run(command);
         assert_eq!(outcome.code, Some(1), "{outcome:?}");
         let wanted = format!("port {port} cannot be opened; another one can be set as daemon.port");
