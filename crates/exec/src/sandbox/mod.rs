@@ -22,7 +22,7 @@
 //! 4. [`Link::stop`], or dropping the link, ends everything in the box; so does the server's death;
 //! 5. wait for the child after [`Event::Closed`]: it has removed what the box needed on the disk.
 //!
-//! Programs in a row come from a [`Launcher`], which is such a process too and forks a supervisor for
+//! Programs in a row come from a launcher, which is such a process too and forks a supervisor for
 //! each order.
 //!
 //! The socket is the supervisor's standard input: the specification and the descriptors go in,
