@@ -20,7 +20,10 @@ use quietcontext_fetch::{
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
-use crate::{harness::World, network::no_box};
+use crate::{
+    harness::{PATIENCE, World, wait_until},
+    network::no_box,
+};
 
 /// The name under which the stand-in is reached where the test resolves names.
 const NAME: &str = "registry.example";
@@ -68,13 +71,24 @@ const TOOLS: &[(&str, &str)] = &[
         "go",
         "printf 'module user\\n\\nrequire example.com/sampled v1.0.0\\n' > go.mod \
          && export GOPROXY=$BASE/go GONOSUMDB='*' GOSUMDB=off GOPATH=$PWD/path GOCACHE=$PWD/cache GOFLAGS=-modcacherw \
-         && go mod download && cat path/pkg/mod/example.com/sampled@v1.0.0/sampled.go",
+         && go mod download && cat $(go env GOMODCACHE)/example.com/sampled@v1.0.0/sampled.go",
     ),
 ];
 
 /// What keeps tools from trying again and from looking elsewhere.
 const ONCE: &str = "export CARGO_NET_RETRY=0 PIP_RETRIES=0 PIP_DISABLE_PIP_VERSION_CHECK=1 \
     npm_config_fetch_retries=0 npm_config_update_notifier=false GIT_TERMINAL_PROMPT=0 GIT_CONFIG_NOSYSTEM=1";
+
+/// Variables by which tools are told of an authority.
+const AUTHORITY: &[&str] = &[
+    "CA",
+    "SSL_CERT_FILE",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "CARGO_HTTP_CAINFO",
+];
 
 /// A running stand-in.
 struct Registry {
@@ -87,6 +101,18 @@ struct Registry {
 impl Registry {
     /// Serves at `address`, known as `name`; with a certificate of the authority at [`Self::ca`].
     fn start(address: &str, name: &str, secure: bool) -> Self {
+        let folder = Self::files(name);
+        let mut command = Self::command(&folder, address, name, secure);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let port = line.trim().parse().unwrap();
+        let scheme = if secure { "https" } else { "http" };
+        Self { folder, child, base: format!("{scheme}://{name}:{port}"), port }
+    }
+
+    /// What a stand-in of this name serves, and the certificate with which it may.
+    fn files(name: &str) -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at("git")).unwrap();
@@ -96,19 +122,18 @@ impl Registry {
         let mut seed = Command::new("sh");
         seed.args(["-c", script]).current_dir(folder.path()).env("HOME", folder.path());
         assert!(seed.status().unwrap().success());
+        certificate(name, &at("ca"), &at("certificate"), &at("key"));
+        folder
+    }
+
+    fn command(folder: &TempDir, address: &str, name: &str, secure: bool) -> Command {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/registry.py");
         let mut command = Command::new(python());
         command.arg(source).args([address, name]).arg(folder.path());
         if secure {
-            certificate(&at("ca"), &at("certificate"), &at("key"));
-            command.arg(at("certificate")).arg(at("key"));
+            command.args(["certificate", "key"].map(|file| folder.path().join(file)));
         }
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let port = line.trim().parse().unwrap();
-        let scheme = if secure { "https" } else { "http" };
-        Self { folder, child, base: format!("{scheme}://{name}:{port}"), port }
+        command
     }
 
     fn ca(&self) -> PathBuf {
@@ -128,8 +153,8 @@ impl Drop for Registry {
     }
 }
 
-/// An authority, and a certificate of it for [`NAME`].
-fn certificate(ca: &Path, certificate: &Path, key: &Path) {
+/// An authority, and a certificate of it for a name or an address.
+fn certificate(name: &str, ca: &Path, certificate: &Path, key: &Path) {
     let own = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     // With one name for both a certificate looks like its own issuer.
@@ -138,7 +163,7 @@ fn certificate(ca: &Path, certificate: &Path, key: &Path) {
     fs::write(ca, pem("CERTIFICATE", params.self_signed(&own).unwrap().der())).unwrap();
     let issuer = Issuer::new(params, own);
     let leaf = KeyPair::generate().unwrap();
-    let params = CertificateParams::new(vec![NAME.to_owned()]).unwrap();
+    let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
     let signed = params.signed_by(&leaf, &issuer).unwrap();
     fs::write(certificate, pem("CERTIFICATE", signed.der())).unwrap();
     fs::write(key, pem("PRIVATE KEY", &leaf.serialize_der())).unwrap();
@@ -246,15 +271,7 @@ fn real_tools_work_through_tunnels_once_their_host_is_allowed() {
             for name in ["no_proxy", "NO_PROXY"] {
                 command.env(name, "localhost,127.0.0.1,::1");
             }
-            for name in [
-                "CA",
-                "SSL_CERT_FILE",
-                "CURL_CA_BUNDLE",
-                "GIT_SSL_CAINFO",
-                "NODE_EXTRA_CA_CERTS",
-                "PIP_CERT",
-                "CARGO_HTTP_CAINFO",
-            ] {
+            for name in AUTHORITY {
                 command.env(name, registry.ca());
             }
             command.stdin(Stdio::null()).output().unwrap()
@@ -296,8 +313,8 @@ fn real_tools_work_in_the_box_once_their_host_is_allowed() {
     command.env("PATH", path());
     let mut server = crate::harness::Server::start(command);
     for (tool, script) in TOOLS {
-        // Go, and what is written in it, takes no proxy towards an address of this machine, whatever
-        // the variables say.
+        // Go, and what is written in it, takes no proxy towards a loopback address, whatever the
+        // variables say: see the next test.
         if ["gh", "go"].contains(tool) || !present(tool) {
             continue;
         }
@@ -319,5 +336,74 @@ fn real_tools_work_in_the_box_once_their_host_is_allowed() {
         let passed = server.shell(&script).text;
         assert!(passed.contains(WORD) && !passed.contains("[exit "), "{tool}: {passed}");
         assert!(registry.requests() > before, "{tool} got it elsewhere");
+    }
+}
+
+/// Gives the network namespace it runs in a private address, then becomes the
+/// program of its arguments.
+const ADDRESS: &str = "10.77.7.7";
+const WITH_ADDRESS: &str = "
+import fcntl, os, socket, struct, sys
+channel = socket.socket()
+def interface(request, name, rest):
+    fcntl.ioctl(channel, request, struct.pack('16s', name) + rest.ljust(24, b'\\0'))
+interface(0x8914, b'lo', struct.pack('h', 1 | 64))
+address = socket.inet_aton(sys.argv[1])
+interface(0x8916, b'lo:1', struct.pack('HH4s', socket.AF_INET, 0, address))
+os.execvp(sys.argv[2], sys.argv[2:])
+";
+
+/// The server and a stand-in in a network of their own, where the stand-in has an address that no
+/// tool takes for its own machine.
+#[test]
+fn real_tools_work_by_tls_in_the_box_once_their_host_is_allowed() {
+    let world = World::outside_of_tmp();
+    if no_box(&world) || !present("unshare") || !present("setpriv") {
+        return;
+    }
+    let folder = Registry::files(ADDRESS);
+    let registry = Registry::command(&folder, ADDRESS, ADDRESS, true);
+    let inner = world.command(&[]);
+    let mut server = Command::new("unshare");
+    server.args(["--user", "--map-root-user", "--net"]).arg(python()).args(["-c", WITH_ADDRESS]);
+    // The stand-in's command line, a dash, the server's.
+    let both = "port=$1; shift; n=$1; shift; i=0; line=; \
+        while [ $i -lt $n ]; do line=\"$line '$1'\"; shift; i=$((i+1)); done; \
+        eval \"exec setpriv --pdeathsig KILL $line\" > \"$port\" 2> /dev/null < /dev/null & exec \"$@\"";
+    let port = folder.path().join("port");
+    server.args([ADDRESS, "sh", "-c", both, "sh"]).arg(&port);
+    let line: Vec<_> = std::iter::once(registry.get_program()).chain(registry.get_args()).collect();
+    server.arg(line.len().to_string()).args(line).arg(inner.get_program()).args(inner.get_args());
+    server.env_clear().envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    server.env("PATH", path()).current_dir(inner.get_current_dir().unwrap());
+    let mut server = crate::harness::Server::start(server);
+    let mut number = String::new();
+    wait_until(PATIENCE, || {
+        number = fs::read_to_string(&port).unwrap_or_default().trim().to_owned();
+        !number.is_empty()
+    })
+    .unwrap();
+    let host = format!("{ADDRESS}:{number}");
+    fs::copy(folder.path().join("ca"), world.path("work/ca")).unwrap();
+    let requests =
+        || fs::read_to_string(folder.path().join("log")).map_or(0, |log| log.lines().count());
+    for (tool, script) in TOOLS {
+        if !["curl", "git", "gh", "go"].contains(tool) || !present(tool) {
+            continue;
+        }
+        let authority =
+            AUTHORITY.iter().fold(String::new(), |all, name| all + " " + name + "=$PWD/ca");
+        let script = format!(
+            "export BASE=https://{host}{authority}\n{ONCE}\nrm -rf {tool} && mkdir {tool} && cd {tool}\n{script}"
+        );
+        let before = requests();
+        world.run(&["disallow", &host]);
+        let refused = server.shell(&script).text;
+        assert!(refused.contains(&format!("{host} is not on the allowlist")), "{tool}: {refused}");
+        assert_eq!(requests(), before, "{tool} got there all the same");
+        world.run(&["allow", &host]);
+        let passed = server.shell(&script).text;
+        assert!(passed.contains(WORD) && !passed.contains("[exit "), "{tool}: {passed}");
+        assert!(requests() > before, "{tool} got it elsewhere");
     }
 }
