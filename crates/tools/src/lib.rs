@@ -45,5 +45,6 @@ pub use limits::LIMITS;
 pub use outbound::{Outbound, PermitsOf};
 pub use record::CallRecord;
 pub use reference::{Reference, ReferenceError};
+pub use render::{counted, grouped};
 pub use tool::{Confinement, INSTRUCTIONS, Tool, ToolSpec};
 pub use toolbox::{Stores, Toolbox, ToolboxConfig};

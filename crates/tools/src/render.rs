@@ -10,7 +10,8 @@ const TITLE_BYTES: usize = 120;
 const SOURCE_BYTES: usize = 160;
 
 /// `1288895` as `1,288,895`.
-pub(crate) fn grouped(number: u64) -> String {
+#[must_use]
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -23,7 +24,8 @@ pub(crate) fn grouped(number: u64) -> String {
 }
 
 /// `1 line`, `2 lines`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
+#[must_use]
+pub fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))
 }

@@ -2,6 +2,8 @@
 
 use std::time::SystemTime;
 
+pub(crate) use quietcontext_tools::{counted, grouped};
+
 /// Text that came from elsewhere, fit for a terminal: nothing in it moves the cursor, changes
 /// colours or turns a line around. Line ends stay.
 pub(crate) fn clean(text: &str) -> String {
@@ -20,25 +22,6 @@ pub(crate) fn one_line(text: &str) -> String {
 pub(crate) fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-/// Digits in groups of three.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// `1 source`, `2 sources`.
-pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
 }
 
 /// An amount of bytes in its unit: `812 B`, `1.2 MiB`.

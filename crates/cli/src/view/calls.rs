@@ -43,16 +43,7 @@ pub(super) fn page(site: &Site, asked: &Asked) -> anyhow::Result<Page> {
     html.raw("</p>");
     let shown: Vec<&CallRecord> = wanted.iter().skip(at * SHOWN).take(SHOWN).copied().collect();
     table(&mut html, &shown);
-    html.raw("<p class=\"pages\">");
-    if at > 0 {
-        html.raw("<a rel=\"prev\" href=\"calls?tool=").query(tool).raw("&amp;page=").show(at - 1);
-        html.raw("\">← newer</a> ");
-    }
-    if wanted.len() > (at + 1) * SHOWN {
-        html.raw("<a rel=\"next\" href=\"calls?tool=").query(tool).raw("&amp;page=").show(at + 1);
-        html.raw("\">older →</a>");
-    }
-    html.raw("</p>");
+    html.pager("calls?tool=", tool, at, wanted.len() > (at + 1) * SHOWN);
     Ok(Page::new("Calls", "calls", html))
 }
 

@@ -9,6 +9,20 @@ use crate::terminal::text::steers;
 pub(crate) struct Html(String);
 
 impl Html {
+    /// Links to the newer and the older part of a list: `link` as markup up to the filter's value.
+    pub(super) fn pager(&mut self, link: &'static str, filter: &str, page: usize, older: bool) {
+        self.raw("<p class=\"pages\">");
+        if page > 0 {
+            self.raw("<a rel=\"prev\" href=\"").raw(link).query(filter);
+            self.raw("&amp;page=").show(page - 1).raw("\">← newer</a> ");
+        }
+        if older {
+            self.raw("<a rel=\"next\" href=\"").raw(link).query(filter);
+            self.raw("&amp;page=").show(page + 1).raw("\">older →</a>");
+        }
+        self.raw("</p>");
+    }
+
     /// Markup of our own. That it is `'static` keeps stored text out of it.
     pub(crate) fn raw(&mut self, markup: &'static str) -> &mut Self {
         self.0.push_str(markup);

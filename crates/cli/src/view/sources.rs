@@ -57,16 +57,8 @@ pub(super) fn page(site: &Site, asked: &Asked) -> anyhow::Result<Page> {
         }
         html.raw("</td></tr>");
     }
-    html.raw("</tbody></table></div><p class=\"pages\">");
-    if at > 0 {
-        html.raw("<a rel=\"prev\" href=\"sources?part=").query(part).raw("&amp;page=").show(at - 1);
-        html.raw("\">← newer</a> ");
-    }
-    if wanted.len() > (at + 1) * SHOWN {
-        html.raw("<a rel=\"next\" href=\"sources?part=").query(part).raw("&amp;page=").show(at + 1);
-        html.raw("\">older →</a>");
-    }
-    html.raw("</p>");
+    html.raw("</tbody></table></div>");
+    html.pager("sources?part=", part, at, wanted.len() > (at + 1) * SHOWN);
     Ok(Page::new("Sources", "sources", html))
 }
 
