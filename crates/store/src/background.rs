@@ -116,7 +116,11 @@ impl Core {
         let turn = self.indexing.take(None);
         for pending in self.pool.read(pending::all)? {
             if !self.is_taken(&pending)? {
-                self.index_document(&pending, &|| !self.background.stop.load(Ordering::Relaxed))?;
+                let goes_on = || {
+                    self.courtesy.give_way();
+                    !self.background.stop.load(Ordering::Relaxed)
+                };
+                self.index_document(&pending, &goes_on, false)?;
                 return Ok(true);
             }
         }

@@ -10,6 +10,7 @@ use rusqlite::Transaction;
 use crate::Result;
 use crate::background::Background;
 use crate::cache::BlockCache;
+use crate::courtesy::Courtesy;
 use crate::document::Origin;
 use crate::error::StoreError;
 use crate::lease::{self, Lease};
@@ -35,6 +36,8 @@ pub(crate) struct Core {
     pub(crate) memory: Memory,
     pub(crate) retention: Retention,
     pub(crate) pace: Pace,
+    /// Lets searches go before bulk work.
+    pub(crate) courtesy: Courtesy,
     /// Whose turn it is to write missing full-text rows: two threads would do the same work.
     pub(crate) indexing: Turn,
     lease: OnceLock<Lease>,
@@ -55,6 +58,7 @@ impl Core {
             memory: Memory::default(),
             retention: options.retention,
             pace: Pace::default(),
+            courtesy: Courtesy::default(),
             indexing: Turn::default(),
             lease: OnceLock::new(),
             read: Mutex::new(HashMap::new()),

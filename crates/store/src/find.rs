@@ -217,6 +217,7 @@ impl Core {
         if self.finish_for(query)? {
             background::kick(self);
         }
+        let _under_way = self.courtesy.search();
         self.pool.read(|connection| {
             let texts = Texts::new(self, connection);
             search::search(connection, &texts, &self.memory, query)

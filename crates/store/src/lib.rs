@@ -9,7 +9,7 @@
 //! the pieces, `write` (whole documents), `stream` (large ones), `steps` (many) and `growing` put
 //! them into the file; `label` leads to them and buries what nothing leads to; `read`, `raw` and
 //! `find` get them out; `search` owns the full-text tables. `pool` and `gate` hold the connections,
-//! `background` does what nobody waits for. `journal` and
+//! `background` does what nobody waits for, `courtesy` lets searches go first. `journal` and
 //! `announce` are files beside the store: what was called, and what runs in some process now.
 //!
 //! What always holds (each has its test in `tests/`):
@@ -26,6 +26,7 @@ mod cache;
 mod check;
 mod chunk;
 mod core;
+mod courtesy;
 mod document;
 mod error;
 mod find;

@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::Result;
 use crate::core::Core;
+use crate::courtesy;
 use crate::read::Blocks;
 use crate::row::LabelRow;
 use crate::search::{self, Expander, Rows};
@@ -109,11 +110,12 @@ enum Put {
 
 impl Core {
     /// Writes a document's missing full-text rows as long as `goes_on` says so, one transaction
-    /// after the other; another thread makes the next rows meanwhile.
+    /// after the other; another thread makes the next rows meanwhile. `awaited`: somebody waits for it.
     pub(crate) fn index_document(
         &self,
         pending: &Pending,
         goes_on: &(dyn Fn() -> bool + Sync),
+        awaited: bool,
     ) -> Result<()> {
         if pending.last - pending.next < self.pace.chunks() {
             return self.put_batch(&self.make(pending, pending.next)?).map(drop);
@@ -121,6 +123,9 @@ impl Core {
         let (sender, receiver) = sync_channel(1);
         thread::scope(|scope| {
             scope.spawn(move || {
+                if !awaited {
+                    courtesy::step_back();
+                }
                 let mut next = pending.next;
                 while next <= pending.last && goes_on() {
                     let made = self.make(pending, next);
@@ -216,7 +221,7 @@ impl Core {
                 return Ok(false);
             }
             if let Some(next) = next()? {
-                self.index_document(&next, &in_time)?;
+                self.index_document(&next, &in_time, true)?;
             }
         }
         Ok(true)

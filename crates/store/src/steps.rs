@@ -46,6 +46,7 @@ pub(crate) fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<(
     for batch in batches {
         let mut steps = batch.into_iter().peekable();
         while steps.peek().is_some() {
+            core.courtesy.give_way();
             core.write(|transaction| {
                 let start = Instant::now();
                 let mut written = Vec::new();

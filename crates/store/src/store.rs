@@ -236,3 +236,48 @@ impl Drop for Store {
         self.core.background.stop();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Label, Origin};
+
+    #[test]
+    fn all_bulk_work_gives_way_to_a_search() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(StoreOptions {
+            directory: folder.path().join("data"),
+            root: folder.path().to_owned(),
+            retention: Retention::default(),
+        });
+        let text = "the wombat sleeps in its burrow\n".repeat(40_000);
+        let courtesy = &store.core.courtesy;
+        let small = NewDocument::new(Label::Fixed("small"), Origin::Content);
+        let searching = courtesy.search();
+        store.add(small, &mut &text.as_bytes()[..4_096], None).unwrap();
+        assert_eq!(courtesy.put_off(), 0, "what a call waits for is no bulk work");
+        // Full-text rows behind the caller's back.
+        let large = NewDocument::new(Label::Fixed("large"), Origin::Content);
+        store.add(large, &mut text.as_bytes(), None).unwrap();
+        let end = Instant::now() + Duration::from_mins(1);
+        while courtesy.put_off() == 0 {
+            assert!(Instant::now() < end, "rows were written beside a search");
+            std::thread::yield_now();
+        }
+        // Many documents.
+        assert!(store.finish_pending(end).unwrap());
+        let before = courtesy.put_off();
+        let mut writer = store.writer().unwrap();
+        let file = NewDocument::new(Label::Fixed("file"), Origin::File);
+        writer.add(file, &mut &text.as_bytes()[..8_192], None).unwrap();
+        writer.finish().unwrap();
+        assert!(courtesy.put_off() >= before + 2);
+        // An output of any size.
+        let before = courtesy.put_off();
+        let output = NewDocument::new(Label::Fixed("output"), Origin::Run);
+        store.add(output, &mut text.as_bytes(), None).unwrap();
+        assert!(courtesy.put_off() > before);
+        drop(searching);
+        assert!(store.finish_pending(end).unwrap());
+    }
+}

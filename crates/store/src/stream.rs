@@ -125,6 +125,7 @@ impl Core {
             }
             let raw = prepare::raw_parts(&cut.window.raw)?;
             drop(cut);
+            self.courtesy.give_way();
             self.write(|transaction| {
                 write::put_blocks(transaction, numbers, &blocks, false)?;
                 written.parts = write::put_raw(transaction, numbers.document, written.parts, &raw)?;

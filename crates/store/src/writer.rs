@@ -94,6 +94,7 @@ impl Writer {
         bytes: &mut dyn Read,
         observer: Option<&mut dyn Observer>,
     ) -> Result<Receipt> {
+        self.core.courtesy.give_way();
         let new = document;
         let head = stream::read_head(&new, bytes)?;
         if !head.is_whole {
