@@ -1,6 +1,6 @@
 //! The filter on system calls: what namespaces and Landlock leave open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
@@ -150,14 +150,18 @@ fn program(sockets: Sockets) -> Result<BpfProgram, seccompiler::Error> {
         )?],
     };
     let families = BTreeMap::from([(libc::SYS_socket, families)]);
+    let parts = [(unknown, libc::ENOSYS), (families, libc::EAFNOSUPPORT), (refused, libc::EPERM)];
     let mut whole = foreign_calls();
-    for (rules, errno) in
-        [(unknown, libc::ENOSYS), (families, libc::EAFNOSUPPORT), (refused, libc::EPERM)]
-    {
+    let named: BTreeSet<u32> =
+        parts.iter().flat_map(|(rules, _)| rules.keys()).map(|number| *number as u32).collect();
+    whole.extend(search(&spans(&named))?);
+    let mut rest = Vec::new();
+    for (rules, errno) in parts {
         // A part ends with "allow"; without it the next one decides.
-        whole.pop_if(|last| is_allow(last));
-        whole.extend(compile(rules, errno)?);
+        rest.pop_if(|last| is_allow(last));
+        rest.extend(compile(rules, errno)?);
     }
+    whole.extend(rest);
     Ok(whole)
 }
 
@@ -212,21 +216,90 @@ fn each_bit(bits: libc::c_int) -> Result<Vec<SeccompRule>, seccompiler::Error> {
         .collect()
 }
 
-/// Put before everything on x86-64: the second numbering of system calls there (x32) would go past
-/// rules by number.
+/// Instructions of classic BPF, as the kernel numbers them.
+const LOAD: u16 = 0x20;
+const JUMP: u16 = 0x05;
+const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_AT_LEAST: u16 = 0x35;
+
+/// Offsets in what the kernel shows of a call: its number and its architecture.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+
+/// The audit number of the architecture whose calls the rules speak of.
+const OWN_ARCHITECTURE: u32 = if cfg!(target_arch = "x86_64") { 0xc000_003e } else { 0xc000_00b7 };
+
+const fn instruction(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+/// Put before everything, and leaves the call's number loaded: calls of another architecture end
+/// the process; the second numbering of x86-64 (x32) would go past rules by number.
 fn foreign_calls() -> Vec<sock_filter> {
-    const LOAD_NUMBER: u16 = 0x20;
-    const JUMP_AT_LEAST: u16 = 0x35;
     const X32: u32 = 0x4000_0000;
-    if !cfg!(target_arch = "x86_64") {
-        return Vec::new();
+    let mut start = vec![
+        instruction(LOAD, 0, 0, ARCHITECTURE),
+        instruction(JUMP_IF_EQUAL, 1, 0, OWN_ARCHITECTURE),
+        instruction(RETURN, 0, 0, libc::SECCOMP_RET_KILL_PROCESS),
+        instruction(LOAD, 0, 0, NUMBER),
+    ];
+    if cfg!(target_arch = "x86_64") {
+        let answer = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+        start.push(instruction(JUMP_IF_AT_LEAST, 0, 1, X32));
+        start.push(instruction(RETURN, 0, 0, answer));
     }
-    let answer = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
-    vec![
-        sock_filter { code: LOAD_NUMBER, jt: 0, jf: 0, k: 0 },
-        sock_filter { code: JUMP_AT_LEAST, jt: 0, jf: 1, k: X32 },
-        sock_filter { code: RETURN, jt: 0, jf: 0, k: answer },
-    ]
+    start
+}
+
+/// Numbers from `first` to the next span, all named in a rule or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    first: u32,
+    named: bool,
+}
+
+fn spans(named: &BTreeSet<u32>) -> Vec<Span> {
+    let mut spans = vec![Span { first: 0, named: named.contains(&0) }];
+    for number in named {
+        for (first, named) in [(*number, true), (*number + 1, named.contains(&(*number + 1)))] {
+            if spans.last().is_some_and(|last| last.first < first && last.named != named) {
+                spans.push(Span { first, named });
+            }
+        }
+    }
+    spans
+}
+
+/// A binary search by number that lets through what no rule names, and leads to the rules behind it
+/// with everything else. The kernel tries a filter on every call there is when it is set, and most
+/// calls that programs make are named nowhere: neither should go through all rules.
+fn search(spans: &[Span]) -> Result<Vec<sock_filter>, seccompiler::Error> {
+    let mut code = branch(spans)?;
+    let length = code.len() as u32;
+    for (at, step) in code.iter_mut().enumerate() {
+        if step.code == JUMP {
+            step.k = length - at as u32 - 1;
+        }
+    }
+    Ok(code)
+}
+
+/// The part of the search that tells these spans apart. A [`JUMP`] stands for "to the rules".
+fn branch(spans: &[Span]) -> Result<Vec<sock_filter>, seccompiler::Error> {
+    let (low, high) = spans.split_at(spans.len() / 2);
+    let Some(middle) = high.first() else { return Ok(Vec::new()) };
+    if low.is_empty() {
+        let allow = instruction(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW);
+        return Ok(vec![if middle.named { instruction(JUMP, 0, 0, 0) } else { allow }]);
+    }
+    let below = branch(low)?;
+    // A conditional jump leads over 255 instructions at most.
+    let over = u8::try_from(below.len())
+        .map_err(|_| seccompiler::BackendError::FilterTooLarge(below.len()))?;
+    let mut code = vec![instruction(JUMP_IF_AT_LEAST, over, 0, middle.first)];
+    code.extend(below);
+    code.extend(branch(high)?);
+    Ok(code)
 }
 
 #[cfg(test)]
@@ -239,15 +312,23 @@ pub(super) mod tests {
         number: i64,
         arguments: [u64; 2],
     ) -> u32 {
-        const X86_64: u32 = 0xc000_003e;
-        const AARCH64: u32 = 0xc000_00b7;
-        let architecture = if cfg!(target_arch = "x86_64") { X86_64 } else { AARCH64 };
+        followed(program, OWN_ARCHITECTURE, number, arguments).0
+    }
+
+    /// The answer, and the instructions to it.
+    fn followed(
+        program: &[sock_filter],
+        architecture: u32,
+        number: i64,
+        arguments: [u64; 2],
+    ) -> (u32, usize) {
         let mut data = vec![number as u32, architecture, 0, 0];
         for argument in arguments {
             data.extend([argument as u32, (argument >> 32) as u32]);
         }
-        let (mut accumulator, mut at) = (0_u32, 0);
+        let (mut accumulator, mut at, mut steps) = (0_u32, 0, 0);
         loop {
+            steps += 1;
             let step = &program[at];
             at += 1;
             let jump = |holds: bool| usize::from(if holds { step.jt } else { step.jf });
@@ -259,10 +340,41 @@ pub(super) mod tests {
                 0x25 => at += jump(accumulator > step.k),
                 0x35 => at += jump(accumulator >= step.k),
                 0x45 => at += jump(accumulator & step.k != 0),
-                RETURN => return step.k,
+                RETURN => return (step.k, steps),
                 code => panic!("unknown instruction {code:#x}"),
             }
         }
+    }
+
+    #[test]
+    fn the_search_changes_no_answer_and_is_short() {
+        let quick = program(Sockets::Namespaced).unwrap();
+        // Without the search: everything goes through all rules.
+        let (start, whole) = (foreign_calls().len(), quick.len());
+        let rules = (start..whole).find(|at| quick[*at].code == LOAD).unwrap();
+        let slow: Vec<_> = quick[..start].iter().chain(&quick[rules..]).cloned().collect();
+        let mut longest = 0;
+        for number in 0..1024 {
+            for first in [0, libc::CLONE_NEWUSER as u64, libc::AF_VSOCK as u64] {
+                for second in [0, TYPING[0]] {
+                    let got = followed(&quick, OWN_ARCHITECTURE, number, [first, second]);
+                    assert_eq!(got.0, answer(&slow, number, [first, second]), "{number}");
+                    if got.0 == libc::SECCOMP_RET_ALLOW
+                        && ![libc::SYS_clone, libc::SYS_ioctl, libc::SYS_socket].contains(&number)
+                    {
+                        longest = longest.max(got.1);
+                    }
+                }
+            }
+        }
+        assert!(longest <= 16, "{longest}");
+    }
+
+    #[test]
+    fn calls_of_another_architecture_end_the_process() {
+        let program = program(Sockets::Namespaced).unwrap();
+        let (got, _) = followed(&program, 0x4000_0003, libc::SYS_read, [0, 0]);
+        assert_eq!(got, libc::SECCOMP_RET_KILL_PROCESS);
     }
 
     #[test]
