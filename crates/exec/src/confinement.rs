@@ -177,7 +177,7 @@ impl Boxes {
             programs.filter(|entry| entry.is_dir() && sandbox::hides(entry, &homes)).collect();
         config.readable.extend(shown);
         Self {
-            launcher: Arc::new(Launcher::new(config.binary.clone())),
+            launcher: Arc::new(Launcher::new(config.binary.clone(), Some(config.limits.clone()))),
             config,
             assessment: Mutex::default(),
             networks: Mutex::default(),

@@ -7,16 +7,15 @@ use std::fs;
 use std::thread;
 
 use common::{Bench, assert_output, is_alive, wait_until};
-use quietcontext_exec::sandbox::HIDDEN_ARGUMENT;
 
-/// Numbers of this process's children that run in the hidden role: launchers and supervisors.
-fn hidden_children() -> Vec<i32> {
+/// Numbers of this process's children in the hidden role that go by this name.
+fn children(name: &str) -> Vec<i32> {
     let mut found = Vec::new();
     for task in fs::read_dir("/proc/self/task").unwrap().flatten() {
         let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
         for number in children.split_whitespace() {
-            let line = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
-            if line.split(|byte| *byte == 0).any(|word| word == HIDDEN_ARGUMENT.as_bytes()) {
+            let own = fs::read_to_string(format!("/proc/{number}/comm")).unwrap_or_default();
+            if own.trim_end() == name {
                 found.push(number.parse().unwrap());
             }
         }
@@ -24,10 +23,18 @@ fn hidden_children() -> Vec<i32> {
     found
 }
 
-/// The one that is left when every supervisor has been collected.
+/// The launcher, when every supervisor but the one that waits has been collected.
 fn launcher() -> i32 {
-    wait_until("one process is left", || hidden_children().len() == 1);
-    hidden_children()[0]
+    wait_until("one supervisor is left", || children("qc-supervisor").len() == 1);
+    let launchers = children("qc-launcher");
+    assert_eq!(launchers.len(), 1);
+    launchers[0]
+}
+
+fn kill(number: i32) {
+    let process = rustix::process::Pid::from_raw(number).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+    wait_until("it is dead", || !is_alive(number));
 }
 
 #[test]
@@ -51,11 +58,10 @@ fn a_launcher_that_is_gone_is_replaced() {
     let bench = Bench::boxed();
     bench.shell("true");
     let first = launcher();
-    let process = rustix::process::Pid::from_raw(first).unwrap();
-    rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
-    wait_until("it is dead", || !is_alive(first));
+    kill(first);
     assert_output(&bench.shell("echo again"), "again\n");
-    wait_until("another one is there", || hidden_children().iter().any(|other| *other != first));
+    assert_output(&bench.shell("echo and again"), "and again\n");
+    assert_ne!(launcher(), first);
 }
 
 #[test]
@@ -64,5 +70,38 @@ fn the_launcher_ends_with_the_shutdown() {
     bench.shell("true");
     launcher();
     bench.executor.shutdown();
-    wait_until("nothing is left", || hidden_children().is_empty());
+    let left = || [children("qc-launcher"), children("qc-supervisor")].concat();
+    wait_until("nothing is left", || left().is_empty());
+}
+
+#[test]
+fn a_supervisor_that_died_waiting_costs_nobody_a_run() {
+    let bench = Bench::boxed();
+    bench.shell("true");
+    let first = launcher();
+    for waiting in children("qc-supervisor") {
+        kill(waiting);
+    }
+    assert_output(&bench.shell("echo one"), "one\n");
+    assert_eq!(launcher(), first);
+}
+
+#[test]
+fn a_box_that_waits_holds_no_mount_of_the_host() {
+    let bench = Bench::boxed();
+    bench.shell("true");
+    launcher();
+    let waiting = children("qc-supervisor")[0];
+    let init = || {
+        let path = format!("/proc/{waiting}/task/{waiting}/children");
+        fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+    };
+    wait_until("init waits", || !init().is_empty());
+    let namespace =
+        |process: &str, kind: &str| fs::read_link(format!("/proc/{process}/ns/{kind}")).unwrap();
+    assert_eq!(namespace(&init(), "mnt"), namespace("self", "mnt"));
+    // The control: all others are its own.
+    for kind in ["user", "pid", "net", "ipc", "uts"] {
+        assert_ne!(namespace(&init(), kind), namespace("self", kind), "{kind}");
+    }
 }

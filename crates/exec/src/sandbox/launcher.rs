@@ -1,10 +1,12 @@
 //! The launcher: the product's own binary in its hidden role, started once, which forks a
-//! supervisor for each program.
+//! supervisor for each program, ahead of its order.
 //!
 //! Starting the binary for each program costs milliseconds of every run, and a fork of the server
 //! would copy what the server has in memory. The launcher has next to nothing in memory, so that
-//! its forks are cheap. It never sees a program: it takes an order from its socket, forks and
-//! forgets. What it forks is a child of the server (`CLONE_PARENT`), which collects it.
+//! its forks are cheap. It sees neither programs nor orders: it forks a supervisor, hands the
+//! server the other end of that one's socket, and forks the next when the server has taken it. What
+//! it forks is a child of the server (`CLONE_PARENT`), which collects it. A supervisor that is not
+//! needed ends when the server lets go of its socket.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -15,20 +17,32 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, socketpair};
+use rustix::io::Errno;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, RecvFlags, Shutdown, SocketFlags, SocketType, shutdown, socketpair,
+};
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::codec::Wire as _;
-use super::parent::{ORDER, ORDERS, bare, sealed, send, specification};
-use super::{Launch, Link, Profile};
+use super::parent::{ORDER, ORDERS, TAKEN, bare, receive, sealed, send, specification};
+use super::{Launch, Limits, Link, Profile};
 
 /// How long a launcher waits for the next order. Then there is no process of ours but the server.
 const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How long a fork may take. Longer, and somebody has halted the launcher.
+const FORK_LIMIT: Duration = Duration::from_secs(10);
+
+/// Supervisors that may be found dead before one takes an order.
+const TRIES: usize = 3;
 
 /// The place of one launcher.
 #[derive(Debug)]
 pub(crate) struct Launcher {
     binary: PathBuf,
+    /// Bounds of the boxes that are made ahead of their orders; `None`: only their supervisors are.
+    boxes: Option<Limits>,
     /// The one that runs, if one does. Held while it forks, so that answers follow orders.
     running: Mutex<Option<Running>>,
 }
@@ -65,8 +79,8 @@ pub(crate) struct Supervised {
 
 impl Launcher {
     /// Starts nothing yet.
-    pub(crate) fn new(binary: PathBuf) -> Self {
-        Self { binary, running: Mutex::default() }
+    pub(crate) fn new(binary: PathBuf, boxes: Option<Limits>) -> Self {
+        Self { binary, boxes, running: Mutex::default() }
     }
 
     /// Starts the launcher if none runs, so that the first program need not wait for it. Failing
@@ -78,7 +92,7 @@ impl Launcher {
         }
     }
 
-    /// Has a program run by a new supervisor, with these as standard output and error.
+    /// Has a program run by a supervisor, with these as standard output and error.
     pub(crate) fn order(
         self: &Arc<Self>,
         profile: &Profile,
@@ -90,34 +104,45 @@ impl Launcher {
         let mut specification = specification(profile, program, arguments, launch)?;
         specification.streams = true;
         let memory = sealed(&specification.to_bytes())?;
-        let (ours, theirs) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         let [stdout, stderr] = streams;
-        let mut descriptors =
-            vec![theirs.as_fd(), memory.as_fd(), launch.stdin.as_fd(), stdout, stderr];
+        let mut descriptors = vec![memory.as_fd(), launch.stdin.as_fd(), stdout, stderr];
         descriptors.extend(launch.join.iter().flat_map(|net| [net.user.as_fd(), net.net.as_fd()]));
-
-        let mut running = self.lock();
-        let (process, keeper) = match running.as_ref().map(|one| one.fork(&descriptors)) {
-            // It was gone before it could take the order: another one gets it.
-            None | Some(Err(Unforked::Gone)) => {
-                let started = self.start()?;
-                let forked = started.fork(&descriptors);
-                *running = Some(started);
-                forked
+        for _ in 0..TRIES {
+            let Ready { process, socket, keeper } = self.take()?;
+            match send(socket.as_fd(), ORDER, &descriptors) {
+                Ok(()) => return Ok(Supervised { process, link: Link::new(socket), keeper }),
+                // It ended while it waited, and so nobody has the order.
+                Err(Errno::PIPE | Errno::CONNRESET) => keeper.collect(process),
+                Err(error) => {
+                    drop(socket);
+                    keeper.collect(process);
+                    return Err(error.into());
+                }
             }
-            Some(forked) => forked,
         }
-        .map_err(|unforked| match unforked {
-            Unforked::Gone => io::ErrorKind::BrokenPipe.into(),
-            Unforked::Failed(error) => {
-                // What became of the order is not known, so nobody else gets it.
+        Err(io::Error::other("no supervisor lives to take an order"))
+    }
+
+    /// A supervisor that waits for its order.
+    fn take(self: &Arc<Self>) -> io::Result<Ready> {
+        let mut running = self.lock();
+        let taken = match running.as_ref().map(Running::take) {
+            // One that ended while nobody looked: another one is started.
+            None | Some(Err(Untaken::Gone)) => {
+                // The old one first, which lets go of its own.
                 *running = None;
-                error
+                running.insert(self.start()?).take()
             }
-            Unforked::Refused(error) => error,
-        })?;
-        Ok(Supervised { process, link: Link::new(ours), keeper })
+            Some(taken) => taken,
+        };
+        taken.map_err(|untaken| {
+            // It may be that nothing more comes from this one.
+            *running = None;
+            match untaken {
+                Untaken::Gone => io::Error::other("the launcher ended"),
+                Untaken::Failed(error) => error,
+            }
+        })
     }
 
     /// Sends the launcher home.
@@ -133,7 +158,8 @@ impl Launcher {
     fn start(self: &Arc<Self>) -> io::Result<Running> {
         let (socket, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-        send(socket.as_fd(), ORDERS, &[])?;
+        set_socket_timeout(&socket, Timeout::Recv, Some(FORK_LIMIT))?;
+        send(socket.as_fd(), &[ORDERS, &self.boxes.to_bytes()].concat(), &[])?;
         let used = Arc::new(AtomicBool::new(false));
         let (hold, held) = mpsc::channel();
         let (tell, told) = mpsc::sync_channel(1);
@@ -188,34 +214,58 @@ impl Launcher {
     }
 }
 
+/// A supervisor that waits for its order at the other end of its socket.
+struct Ready {
+    process: Pid,
+    socket: OwnedFd,
+    keeper: Keeper,
+}
+
 /// Why there is no supervisor.
-enum Unforked {
-    /// The launcher is gone and has not taken the order.
+enum Untaken {
+    /// The launcher has ended.
     Gone,
-    /// It took the order and did not answer.
+    /// It could not fork, or does not answer.
     Failed(io::Error),
-    /// It could not fork.
-    Refused(io::Error),
 }
 
 impl Running {
-    /// Hands over an order and waits for the number of the process that has it.
-    fn fork(&self, descriptors: &[BorrowedFd<'_>]) -> Result<(Pid, Keeper), Unforked> {
+    /// Takes the next supervisor and has another one made.
+    fn take(&self) -> Result<Ready, Untaken> {
         self.used.store(true, Ordering::Relaxed);
-        send(self.socket.as_fd(), ORDER, descriptors).map_err(|_| Unforked::Gone)?;
-        let mut answer = [0; 4];
-        let read = rustix::io::retry_on_intr(|| {
-            recv(&self.socket, &mut answer, RecvFlags::empty()).map(|(length, _)| length)
-        });
-        match read {
-            Ok(4) => match i32::from_ne_bytes(answer) {
-                number @ 1.. => Pid::from_raw(number)
-                    .map(|process| (process, self.keeper.clone()))
-                    .ok_or_else(|| Unforked::Failed(io::ErrorKind::InvalidData.into())),
-                number => Err(Unforked::Refused(io::Error::from_raw_os_error(-number))),
-            },
-            Ok(_) => Err(Unforked::Failed(io::Error::other("the launcher ended"))),
-            Err(error) => Err(Unforked::Failed(error.into())),
+        let ready = self.receive()?;
+        // One that is gone is noticed when the next supervisor is to be taken.
+        let _another = send(self.socket.as_fd(), TAKEN, &[]);
+        Ok(ready)
+    }
+
+    fn receive(&self) -> Result<Ready, Untaken> {
+        let mut number = [0; 4];
+        let received = receive(self.socket.as_fd(), &mut number, RecvFlags::empty());
+        let (length, descriptors) = match received {
+            Ok(received) => received,
+            Err(Errno::CONNRESET) => return Err(Untaken::Gone),
+            Err(error) => return Err(Untaken::Failed(error.into())),
+        };
+        let number = i32::from_ne_bytes(number);
+        match (length, Pid::from_raw(number.max(0)), descriptors.into_iter().next()) {
+            (0, ..) => Err(Untaken::Gone),
+            (4, Some(process), Some(socket)) => {
+                Ok(Ready { process, socket, keeper: self.keeper.clone() })
+            }
+            _ if number < 0 => Err(Untaken::Failed(io::Error::from_raw_os_error(-number))),
+            _ => Err(Untaken::Failed(io::ErrorKind::InvalidData.into())),
+        }
+    }
+}
+
+impl Drop for Running {
+    /// Ends the launcher, and the supervisors that wait.
+    fn drop(&mut self) {
+        let _ = shutdown(&self.socket, Shutdown::Write);
+        while let Ok(Ready { process, socket, keeper }) = self.receive() {
+            drop(socket);
+            keeper.collect(process);
         }
     }
 }
@@ -233,9 +283,4 @@ fn collect(mut child: Child) {
     if let Err(error) = child.wait() {
         tracing::debug!(%error, "a launcher was not collected");
     }
-}
-
-/// Tells the server the number of a forked process, or, negated, the number of an error.
-pub(super) fn answer(socket: &OwnedFd, number: i32) -> bool {
-    rustix::net::send(socket, &number.to_ne_bytes(), SendFlags::NOSIGNAL).is_ok()
 }

@@ -22,8 +22,8 @@ use super::{HIDDEN_ARGUMENT, Profile, Rung};
 /// Largest message of a box: a failure with a path, the lines of a probe.
 const MESSAGE_BYTES: usize = 16 * 1024;
 
-/// Most descriptors beside a message: an order with its socket, specification, streams and network.
-const DESCRIPTORS: usize = 7;
+/// Most descriptors beside a message: an order with its specification, streams and network.
+const DESCRIPTORS: usize = 6;
 
 /// How a box is started, beside what it allows.
 #[derive(Debug)]
@@ -164,8 +164,10 @@ pub(super) fn specification(
 
 /// The first word on a supervisor's socket: its own specification comes with it.
 pub(super) const SPECIFICATION: &[u8] = b"specification";
-/// The first word on a launcher's socket: orders will come.
+/// The first word on a launcher's socket: supervisors are wanted. What to make ahead follows.
 pub(super) const ORDERS: &[u8] = b"orders";
+/// The word to a launcher when a supervisor was taken.
+pub(super) const TAKEN: &[u8] = b"taken";
 /// The word that goes with each order.
 pub(super) const ORDER: &[u8] = b"order";
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, mkdirat, openat};
 
+use super::super::codec::wire_struct;
 use super::super::profile::Profile;
 use super::super::report::{Failure, Step};
 use super::super::table::{CACHE_DIRECTORY, CACHES};
@@ -28,8 +29,14 @@ pub(super) struct Caches {
     directory: PathBuf,
     /// Two mounts must not write one layer: the first box has them, and one that runs beside it
     /// gets layers that end with it.
-    lock: Option<File>,
+    lasting: bool,
 }
+
+wire_struct!(Caches { directory, lasting });
+
+/// Held for as long as a box has the lasting layers.
+#[derive(Debug)]
+pub(super) struct Hold(#[expect(dead_code, reason = "the open file is the lock")] Option<File>);
 
 /// The two directories of a writable layer.
 #[derive(Debug)]
@@ -41,7 +48,7 @@ pub(super) struct Layer {
 }
 
 /// Prepares the caches, outside. Where that fails programs go without: nothing is less confined.
-pub(super) fn prepare(profile: &Profile) -> Option<Caches> {
+pub(super) fn prepare(profile: &Profile) -> Option<(Caches, Hold)> {
     let directory = profile.caches.clone()?;
     make(&directory.join("cache")).ok()?;
     let lock = OpenOptions::new()
@@ -51,7 +58,7 @@ pub(super) fn prepare(profile: &Profile) -> Option<Caches> {
         .open(directory.join("lock"))
         .ok()
         .filter(|lock| flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok());
-    Some(Caches { directory, lock })
+    Some((Caches { directory, lasting: lock.is_some() }, Hold(lock)))
 }
 
 fn make(directory: &Path) -> io::Result<()> {
@@ -71,7 +78,9 @@ impl Caches {
 
     /// The lasting layer over a row of the table, if this box is the one that may write it.
     fn lasting(&self, name: &str) -> Option<Layer> {
-        self.lock.as_ref()?;
+        if !self.lasting {
+            return None;
+        }
         let place = self.directory.join("layers").join(name.replace('/', "%"));
         let (upper, work) = (place.join("upper"), place.join("work"));
         make(&upper).and_then(|()| make(&work)).ok()?;

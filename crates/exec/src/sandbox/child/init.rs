@@ -11,50 +11,52 @@ use rustix::process::{
     DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions, getpid, kill_process_group, pidfd_open,
     set_dumpable_behavior, set_parent_process_death_signal, umask, wait,
 };
+use rustix::thread::set_name;
 
 use super::super::codec::Wire as _;
-use super::super::parent::Action;
-use super::super::profile::Mode as Writing;
+use super::super::parent::{Action, Specification};
+use super::super::profile::{Mode as Writing, Network};
 use super::super::report::{Ended, Failure, InStep as _, Message, Step};
 use super::super::table::{CACHE_DIRECTORY, EMPTIED, ROOT_SECRETS, SHOWN, STAGE};
-use super::caches::{self, Caches};
 use super::cgroup::Group;
+use super::enclosure::{Surroundings, wait_for_more};
 use super::mounts::Access;
 use super::namespaces::{self, Gate, Identity, Side};
-use super::protect::Plan;
 use super::view::{Change, View, in_order, system_directory};
-use super::{Order, SETUP_FAILED, descriptors, devices, home, landlock, limits, privileges};
-use super::{program, reap_for, seccomp};
+use super::{Channel, Joined, SETUP_FAILED, caches, descriptors, devices, home, landlock, limits};
+use super::{privileges, program, reap_for, seccomp};
 
 /// How long killed processes may take to end before they are killed again.
 const KILL_AGAIN: Duration = Duration::from_millis(20);
 
-/// What the supervisor prepared outside.
-pub(super) struct Outside<'a> {
-    pub(super) order: &'a Order,
-    pub(super) plan: &'a Plan,
-    /// Sockets of the host that the view would show.
-    pub(super) sockets: &'a [PathBuf],
-    /// Path of standard input, where it is a file with a name.
-    pub(super) stdin: Option<&'a Path>,
-    /// The workspace's caches.
-    pub(super) caches: Option<&'a Caches>,
+/// What init has from its start on.
+pub(super) struct Inside<'a> {
+    pub(super) channel: &'a Channel,
     /// The control group, if one could be made.
     pub(super) group: Option<&'a Group>,
+    /// What programs may ask of the kernel.
+    pub(super) filter: &'a seccomp::Filter,
     /// Opened when the control group has taken init in.
     pub(super) gate: &'a Gate,
     /// Takes init's account of the program's end.
     pub(super) account: &'a OwnedFd,
-    /// What programs may ask of the kernel.
-    pub(super) filter: &'a seccomp::Filter,
+    /// Brings the order, then the surroundings.
+    pub(super) orders: &'a OwnedFd,
+    /// Whether it is in the network of another box.
+    pub(super) joined: bool,
 }
 
-/// Starts init in new namespaces and gives its process id outside.
-pub(super) fn start(outside: &Outside<'_>) -> Result<Pid, Failure> {
+/// Starts init in new namespaces. Gives its process id outside, and back the other end of its
+/// orders.
+pub(super) fn start(
+    inside: &Inside<'_>,
+    join: Option<&Joined>,
+    ours: OwnedFd,
+) -> Result<(Pid, OwnedFd), Failure> {
     let identity = Identity::current();
     let supervisor = pidfd_open(getpid(), PidfdFlags::empty()).step(Step::ParentDeathSignal, "")?;
-    let Some((user, net)) = &outside.order.join else {
-        return fork_init(outside, identity, &supervisor, namespaces::WITH_NETWORK);
+    let Some((user, net)) = join else {
+        return fork_init(inside, identity, &supervisor, namespaces::WITH_NETWORK, ours);
     };
     // Entering another box's user namespace gives up our own rights, so a process in between does
     // it; init becomes our child and not its.
@@ -71,20 +73,21 @@ pub(super) fn start(outside: &Outside<'_>) -> Result<Pid, Failure> {
             // It has told the server itself what failed.
             read.step(Step::Namespaces, "joining")?;
             Pid::from_raw(i32::from_ne_bytes(number))
+                .map(|init| (init, ours))
                 .ok_or_else(|| Failure::plain(Step::Namespaces, "joining"))
         }
         Side::Child => {
             let joined = namespaces::join(user, net).and_then(|()| {
                 let flags = namespaces::WITHOUT_NETWORK | libc::CLONE_PARENT;
-                fork_init(outside, identity, &supervisor, flags)
+                fork_init(inside, identity, &supervisor, flags, ours)
             });
             let status = match joined {
-                Ok(init) => {
+                Ok((init, _ours)) => {
                     let number = init.as_raw_nonzero().get().to_ne_bytes();
                     i32::from(std::io::Write::write_all(&mut &tell, &number).is_err())
                 }
                 Err(failure) => {
-                    outside.order.channel.tell(&Message::Failed(failure), &[]);
+                    inside.channel.tell(&Message::Failed(failure), &[]);
                     SETUP_FAILED
                 }
             };
@@ -94,18 +97,24 @@ pub(super) fn start(outside: &Outside<'_>) -> Result<Pid, Failure> {
 }
 
 fn fork_init(
-    outside: &Outside<'_>,
+    inside: &Inside<'_>,
     identity: Identity,
     supervisor: &OwnedFd,
     flags: i32,
-) -> Result<Pid, Failure> {
+    ours: OwnedFd,
+) -> Result<(Pid, OwnedFd), Failure> {
     match namespaces::fork(flags).step(Step::Namespaces, "")? {
-        Side::Parent(pid) => Ok(pid),
+        Side::Parent(pid) => Ok((pid, ours)),
         Side::Child => {
-            let status = match run(outside, identity, supervisor) {
+            drop(ours);
+            let _shown_to_people = set_name(c"qc-init");
+            let settled = settle(inside, identity, supervisor);
+            // Without an order there is nobody to tell anything.
+            let Some(order) = wait_for_more(inside.orders) else { leave(0) };
+            let status = match settled.and_then(|()| run(inside, identity, order)) {
                 Ok(()) => 0,
                 Err(failure) => {
-                    outside.order.channel.tell(&Message::Failed(failure), &[]);
+                    inside.channel.tell(&Message::Failed(failure), &[]);
                     SETUP_FAILED
                 }
             };
@@ -120,32 +129,61 @@ pub(super) fn leave(status: i32) -> ! {
     std::process::exit(status)
 }
 
-/// Everything inside: the steps in their order, then waiting.
-fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Result<(), Failure> {
-    let order = outside.order;
-    let specification = &order.specification;
-    let profile = &specification.profile;
+/// The steps that need no order.
+fn settle(inside: &Inside<'_>, identity: Identity, supervisor: &OwnedFd) -> Result<(), Failure> {
     end_with(supervisor)?;
-    if let Some(group) = outside.group {
+    if let Some(group) = inside.group {
         group.enter()?;
     }
     limits::offer_to_out_of_memory_killer();
     namespaces::map_identity(identity)?;
-    if order.join.is_none() {
-        namespaces::loopback_up()?;
-    }
+    if inside.joined { Ok(()) } else { namespaces::loopback_up() }
+}
+
+/// Puts the standard streams of an order in place and reads what is to be done.
+fn accept(order: Vec<OwnedFd>) -> Result<Specification, Failure> {
+    let step = Step::Specification;
+    let [memory, stdin, stdout, stderr] =
+        <[OwnedFd; 4]>::try_from(order).map_err(|_| Failure::plain(step, "order"))?;
+    rustix::stdio::dup2_stdin(&stdin).step(step, "standard input")?;
+    rustix::stdio::dup2_stdout(&stdout).step(step, "standard output")?;
+    rustix::stdio::dup2_stderr(&stderr).step(step, "standard error")?;
+    let bytes = descriptors::read_all(&memory).step(step, "memory file")?;
+    Specification::from_bytes(&bytes).ok_or_else(|| Failure::plain(step, "malformed"))
+}
+
+/// What the supervisor has found outside meanwhile.
+fn surroundings(inside: &Inside<'_>) -> Result<Surroundings, Failure> {
+    let missing = || Failure::plain(Step::Specification, "surroundings");
+    let received = wait_for_more(inside.orders).ok_or_else(missing)?;
+    let memory = received.into_iter().next().ok_or_else(missing)?;
+    let bytes = descriptors::read_all(&memory).step(Step::Specification, "surroundings")?;
+    Surroundings::from_bytes(&bytes).ok_or_else(missing)
+}
+
+/// Everything else inside: the steps in their order, then waiting.
+fn run(inside: &Inside<'_>, identity: Identity, order: Vec<OwnedFd>) -> Result<(), Failure> {
+    let specification = &accept(order)?;
+    let profile = &specification.profile;
     let proxy = match profile.network {
-        super::super::Network::Proxied => Some(namespaces::proxy_listener()?),
-        super::super::Network::Off => None,
+        Network::Proxied => Some(namespaces::proxy_listener()?),
+        Network::Off => None,
     };
     let shared = if specification.share_network { Some(own_network()?) } else { None };
 
+    // Not before: no mount of the host is held while a box waits for its order.
+    namespaces::own_mounts()?;
     let mask = umask(Mode::empty());
-    let emptied = build_view(outside, identity)?;
+    let view = View::new(profile)?;
+    devices::dev(&view)?;
+    devices::proc(&view, profile.limits.tasks)?;
+    let outside = &surroundings(inside)?;
+    let emptied = furnish(&view, specification, outside, identity)?;
+    view.enter()?;
     umask(mask);
-    if let Some(path) = outside.stdin
+    if let Some(path) = &outside.stdin
         && !descriptors::reopen_standard_input(path).step(Step::Descriptors, "standard input")?
-        && is_shown(path, outside)
+        && is_shown(path, specification, outside)
     {
         return Err(Failure::plain(Step::Descriptors, "standard input is not what it was"));
     }
@@ -161,7 +199,7 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     let listener = proxy.as_ref().map(|(listener, _)| listener.as_fd());
     let namespaces = shared.iter().flat_map(|(user, net)| [user.as_fd(), net.as_fd()]);
     let handed: Vec<_> = listener.into_iter().chain(namespaces).collect();
-    order.channel.tell(&started, &handed);
+    inside.channel.tell(&started, &handed);
     drop(handed);
     drop((proxy, shared));
 
@@ -169,21 +207,21 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     writable.extend(profile.homes().cloned().chain([PathBuf::from("/dev")]));
     if profile.mode == Writing::WorkspaceWrite {
         writable.push(profile.root.clone());
-        writable.extend(profile.writable.iter().chain(&outside.plan.writable).cloned());
+        writable.extend(profile.writable.iter().chain(&outside.writable).cloned());
     }
     let rules = landlock::Rules { readable: vec![PathBuf::from("/")], writable };
     landlock::restrict(&rules)?;
-    outside.filter.apply()?;
+    inside.filter.apply()?;
 
     let mut variables = program::additions(specification, OsString::from("/tmp"), port);
     if outside.caches.is_some() {
         let directory = profile.home.join(CACHE_DIRECTORY);
         variables.extend(caches::variables(profile, &directory));
     }
-    outside.gate.pass().step(Step::Limits, "control group")?;
+    inside.gate.pass().step(Step::Limits, "control group")?;
     let become_it = || {
         let failure = program::become_program(specification, &variables);
-        order.channel.tell(&Message::Failed(failure), &[]);
+        inside.channel.tell(&Message::Failed(failure), &[]);
     };
     let main = match specification.action {
         Action::Run => namespaces::spawn(become_it).step(Step::Init, "")?,
@@ -201,15 +239,15 @@ fn run(outside: &Outside<'_>, identity: Identity, supervisor: &OwnedFd) -> Resul
     // What finishes by itself within the grace was not left behind.
     let left_behind = if reap_for(profile.limits.grace) { 0 } else { end_all() };
     let ended = Ended { wait_status, left_behind, stopped: false };
-    rustix::io::write(outside.account, &ended.to_bytes()).step(Step::Init, "account")?;
+    rustix::io::write(inside.account, &ended.to_bytes()).step(Step::Init, "account")?;
     Ok(())
 }
 
 /// Whether a path lies where the box shows the host's own files for writing. Elsewhere a file that
 /// the view does not show is one of the server's, given to be read.
-fn is_shown(path: &Path, outside: &Outside<'_>) -> bool {
-    let profile = &outside.order.specification.profile;
-    let writable = profile.writable.iter().chain(&outside.plan.writable);
+fn is_shown(path: &Path, specification: &Specification, outside: &Surroundings) -> bool {
+    let profile = &specification.profile;
+    let writable = profile.writable.iter().chain(&outside.writable);
     writable.chain([&profile.root]).any(|place| path.starts_with(place))
 }
 
@@ -244,9 +282,14 @@ fn own_network() -> Result<(OwnedFd, OwnedFd), Failure> {
     Ok((open("user")?, open("net")?))
 }
 
-/// Builds the view and enters it. Gives the emptied system directories.
-fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>, Failure> {
-    let profile = &outside.order.specification.profile;
+/// Puts what the order asks for into the view. Gives the emptied system directories.
+fn furnish(
+    view: &View,
+    specification: &Specification,
+    outside: &Surroundings,
+    identity: Identity,
+) -> Result<Vec<PathBuf>, Failure> {
+    let profile = &specification.profile;
     let mut emptied = Vec::new();
     for name in EMPTIED {
         if let Some(path) = system_directory(name).step(Step::View, name)? {
@@ -264,14 +307,13 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
     let given = profile.readable.iter().filter(|path| path.exists());
     changes.extend(given.map(|path| (path.clone(), Change::ReadOnly)));
     // In mode read-only nothing of the host is writable, and a repository outside only readable.
-    for path in profile.writable.iter().chain(&outside.plan.writable) {
+    for path in profile.writable.iter().chain(&outside.writable) {
         if path.exists() {
             let change = if writing { Change::Writable } else { Change::ReadOnly };
             changes.push((path.clone(), change));
         }
     }
 
-    let view = View::new(profile)?;
     for (number, (path, change)) in in_order(changes).into_iter().enumerate() {
         let step = if path == profile.root { Step::Workspace } else { Step::View };
         match change {
@@ -280,7 +322,7 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
                 let mode = if shared { Mode::from_raw_mode(0o1777) } else { Mode::RWXU };
                 view.empty(&path, &format!("empty{number}"), mode)?;
                 if profile.homes().any(|home| *home == path) {
-                    home::furnish(&view, profile, outside.caches, &path)?;
+                    home::furnish(view, profile, outside.caches.as_ref(), &path)?;
                 }
             }
             Change::ReadOnly => view.bind(step, &path, &path, Access::ReadOnly)?,
@@ -290,7 +332,7 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
     if let Some(scratch) = &profile.scratch {
         view.bind(Step::View, scratch, Path::new(STAGE), Access::Writable)?;
     }
-    for (path, access) in &outside.plan.guards {
+    for (path, access) in &outside.guards {
         view.cover_by_itself(path, *access)?;
     }
     let secrets = ROOT_SECRETS.iter().map(Path::new).filter(|path| {
@@ -298,13 +340,10 @@ fn build_view(outside: &Outside<'_>, identity: Identity) -> Result<Vec<PathBuf>,
         let mut shown = profile.homes().chain([&profile.root]);
         identity.is_root() && !shown.any(|place| place.starts_with(path))
     });
-    let hidden = profile.hidden.iter().chain(outside.sockets).map(PathBuf::as_path);
+    let hidden = profile.hidden.iter().chain(&outside.sockets).map(PathBuf::as_path);
     for path in secrets.chain(hidden) {
         view.remove(path)?;
     }
-    devices::dev(&view)?;
-    devices::proc(&view, profile.limits.tasks)?;
-    view.enter()?;
     Ok(emptied)
 }
 

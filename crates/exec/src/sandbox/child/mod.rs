@@ -6,6 +6,7 @@ mod cgroup;
 mod clean;
 mod descriptors;
 mod devices;
+mod enclosure;
 mod home;
 mod init;
 mod landlock;
@@ -30,10 +31,9 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::net::RecvFlags;
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getppid, kill_process, pidfd_open, pidfd_send_signal,
-    set_parent_process_death_signal, setsid, wait, waitpid,
+    Pid, Signal, WaitOptions, getppid, kill_process, set_parent_process_death_signal, setsid, wait,
+    waitpid,
 };
 
 pub(super) use canary::{CONTROL, PROCESS_SEEN, RAN, TRACE, WORKSPACE_WRITTEN};
@@ -41,7 +41,10 @@ pub(super) use canary::{CONTROL, PROCESS_SEEN, RAN, TRACE, WORKSPACE_WRITTEN};
 use super::Rung;
 use super::codec::Wire as _;
 use super::parent::{Action, ORDERS, Specification, receive, send};
+use super::profile::Limits;
 use super::report::{Ended, Failure, InStep as _, Message, Step};
+use caches::Caches;
+use enclosure::{Enclosure, Surroundings};
 use namespaces::Gate;
 
 /// Exit status of a supervisor that could not do its work; the report says why.
@@ -60,66 +63,92 @@ impl Channel {
 
 /// Everything the supervisor was given.
 #[derive(Debug)]
-struct Order {
-    channel: Channel,
+struct Order<'a> {
+    channel: &'a Channel,
     specification: Specification,
+    /// The specification as it came.
+    memory: OwnedFd,
     join: Option<Joined>,
-    /// What programs may ask of the kernel, where a launcher has compiled it.
+}
+
+/// How a supervisor begins.
+struct Beginning {
+    channel: Channel,
+    /// The descriptors of its order.
+    order: Vec<OwnedFd>,
+    ahead: Ahead,
+}
+
+/// What a launcher's supervisor has before its order.
+#[derive(Default)]
+struct Ahead {
     filter: Option<seccomp::Filter>,
+    enclosure: Option<Enclosure>,
 }
 
 /// Builds the box that the socket on standard input describes, runs the program and ends. To be
 /// called first thing in `main`, before any thread exists, and for nothing else.
 #[expect(clippy::exit, reason = "this process has one job and its status is the answer")]
 pub fn child_main() -> ! {
-    let order = match read_order() {
-        Ok(order) => order,
-        Err(None) => std::process::exit(SETUP_FAILED),
-        Err(Some((channel, failure))) => {
-            channel.tell(&Message::Failed(failure), &[]);
-            std::process::exit(SETUP_FAILED);
-        }
-    };
     // A panic must neither unwind into code of another process after a fork nor print.
     std::panic::set_hook(Box::new(|_| std::process::exit(SETUP_FAILED)));
-    let done = match (&order.specification.action, order.specification.rung) {
-        (Action::Probe, _) => probe::run(&order),
-        (Action::ReadBare, _) => reader::bare(&order),
-        (_, Rung::Namespaces) => supervise(&order),
-        (_, Rung::Landlock) => reduced::supervise(&order),
+    let Some(Beginning { channel, order, ahead }) = begin() else {
+        std::process::exit(SETUP_FAILED)
     };
+    let done = accept(&channel, order).and_then(|order| carry_out(&order, ahead));
     match done {
         Ok(()) => std::process::exit(0),
         Err(failure) => {
-            order.channel.tell(&Message::Failed(failure), &[]);
+            channel.tell(&Message::Failed(failure), &[]);
             std::process::exit(SETUP_FAILED)
         }
     }
 }
 
-/// Takes over the socket and reads the specification that comes with its first word, or becomes a
-/// launcher and reads those of its orders, each in a process of its own.
-fn read_order() -> Result<Order, Option<(Channel, Failure)>> {
-    // Whatever the server failed to mark close-on-exec ends here.
-    descriptors::close_from(3).map_err(|_| None)?;
-    let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).map_err(|_| None)?;
-    let mut word = [0; 32];
-    let (length, received) =
-        receive(socket.as_fd(), &mut word, RecvFlags::empty()).map_err(|_| None)?;
-    let (channel, received, filter) = if word.get(..length) == Some(ORDERS) {
-        // Each fork gets its standard streams with its order.
-        descriptors::let_go_of_standard_streams();
-        let filter = seccomp::Filter::new(seccomp::Sockets::Namespaced).ok();
-        let mut received = launcher::serve(socket).into_iter();
-        (received.next().ok_or(None)?, received, filter)
-    } else {
-        (socket, received.into_iter(), None)
-    };
-    let channel = Channel(channel);
-    match accept(received) {
-        Ok((specification, join)) => Ok(Order { channel, specification, join, filter }),
-        Err(failure) => Err(Some((channel, failure))),
+fn carry_out(order: &Order<'_>, ahead: Ahead) -> Result<(), Failure> {
+    let in_full = order.specification.rung == Rung::Namespaces;
+    let action = &order.specification.action;
+    if in_full && matches!(action, Action::Run | Action::Canary | Action::Read) {
+        return supervise(order, ahead);
     }
+    if let Some(enclosure) = ahead.enclosure {
+        enclosure.end();
+    }
+    match action {
+        Action::Run | Action::Canary | Action::Read => reduced::supervise(order),
+        Action::Probe => probe::run(order),
+        Action::ReadBare => reader::bare(order),
+    }
+}
+
+/// Takes over the socket. An order comes with its first word, or this process becomes a launcher
+/// and goes on as one of its forks, when that has its order.
+fn begin() -> Option<Beginning> {
+    // Whatever the server failed to mark close-on-exec ends here.
+    descriptors::close_from(3).ok()?;
+    let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).ok()?;
+    let mut word = [0; 256];
+    let (length, order) = receive(socket.as_fd(), &mut word, RecvFlags::empty()).ok()?;
+    let Some(limits) = word.get(..length)?.strip_prefix(ORDERS) else {
+        return Some(Beginning { channel: Channel(socket), order, ahead: Ahead::default() });
+    };
+    let limits = Option::<Limits>::from_bytes(limits)?;
+    // Each fork gets its standard streams with its order.
+    descriptors::let_go_of_standard_streams();
+    let filter = seccomp::Filter::new(seccomp::Sockets::Namespaced).ok();
+    let channel = Channel(launcher::serve(socket));
+    // Where it fails, it fails again with an order, and says so then.
+    let made = limits.as_ref().zip(filter.as_ref());
+    let enclosure =
+        made.and_then(|(limits, filter)| Enclosure::make(&channel, limits, filter, None).ok());
+    let ahead = Ahead { filter, enclosure };
+    let Ok((1.., order)) = receive(channel.0.as_fd(), &mut word, RecvFlags::empty()) else {
+        if let Some(enclosure) = ahead.enclosure {
+            enclosure.end();
+        }
+        return None;
+    };
+    Some(Beginning { channel, order, ahead })
 }
 
 /// User and network namespace of an earlier box.
@@ -127,9 +156,8 @@ type Joined = (OwnedFd, OwnedFd);
 
 /// Reads a specification from the descriptors it came with, puts the standard streams in place and
 /// ties this process to the server.
-fn accept(
-    mut received: impl Iterator<Item = OwnedFd>,
-) -> Result<(Specification, Option<Joined>), Failure> {
+fn accept(channel: &Channel, received: Vec<OwnedFd>) -> Result<Order<'_>, Failure> {
+    let mut received = received.into_iter();
     let mut next = |name: &str| {
         received.next().ok_or_else(|| Failure::plain(Step::Specification, name.to_owned()))
     };
@@ -152,50 +180,57 @@ fn accept(
     rustix::stdio::dup2_stdin(&stdin).step(Step::Specification, "standard input")?;
     // Its own session: nothing typed at a terminal reaches it, and it leads no job.
     let _session = setsid();
-    Ok((specification, join))
+    Ok(Order { channel, specification, memory, join })
 }
 
-/// The full box: prepares outside, starts init in new namespaces, waits, cleans up outside.
-fn supervise(order: &Order) -> Result<(), Failure> {
-    let specification = &order.specification;
-    let gate = Gate::new().step(Step::Limits, "gate")?;
-    let (told, account) = pipe_with(PipeFlags::CLOEXEC).step(Step::Supervise, "account")?;
-    let filter = match &order.filter {
-        Some(filter) => filter.clone(),
-        None => seccomp::Filter::new(seccomp::Sockets::Namespaced)?,
+/// The full box: hands the order to init, prepares outside meanwhile, waits, cleans up outside.
+fn supervise(order: &Order<'_>, ahead: Ahead) -> Result<(), Failure> {
+    let enclosure = match ahead.enclosure {
+        Some(made) if made.fits(order) => made,
+        other => {
+            if let Some(enclosure) = other {
+                enclosure.end();
+            }
+            let filter = match ahead.filter {
+                Some(filter) => filter,
+                None => seccomp::Filter::new(seccomp::Sockets::Namespaced)?,
+            };
+            let limits = &order.specification.profile.limits;
+            Enclosure::make(order.channel, limits, &filter, order.join.as_ref())?
+        }
     };
-    let plan = protect::prepare(&specification.profile)?;
-    let sockets = sockets::visible(&specification.profile);
-    let group = cgroup::Group::create(&specification.profile.limits);
-    let stdin = descriptors::path_of_standard_input();
-    let caches = caches::prepare(&specification.profile);
-    let outside = init::Outside {
-        order,
-        plan: &plan,
-        sockets: &sockets,
-        stdin: stdin.as_deref(),
-        caches: caches.as_ref(),
-        group: group.as_ref(),
-        gate: &gate,
-        account: &account,
-        filter: &filter,
-    };
-    let watched = init::start(&outside).and_then(|init| {
-        admit(group.as_ref(), &gate, init)?;
-        watch(order, init, &told)
-    });
-    plan.finish();
-    let failed = watched.map(|ended| {
+    // The layers are this box's own until the kernel has taken it down.
+    let (caches, _hold) = caches::prepare(&order.specification.profile).unzip();
+    let watched = run_in(order, &enclosure, caches).map(|ended| {
         if let Some(ended) = ended {
             order.channel.tell(&Message::Ended(ended), &[]);
         }
     });
     // The server has its answer while the kernel takes the empty box down.
-    reap_all();
-    if let Some(group) = group {
-        group.remove();
-    }
-    failed
+    enclosure.end();
+    watched
+}
+
+/// Has the program run in a box, and gives init's account of it; `None` when init has failed, which
+/// it has told itself. What the workspace needed is removed.
+fn run_in(
+    order: &Order<'_>,
+    enclosure: &Enclosure,
+    caches: Option<Caches>,
+) -> Result<Option<Ended>, Failure> {
+    let profile = &order.specification.profile;
+    enclosure.hand_over(order)?;
+    let mut plan = protect::prepare(profile)?;
+    let surroundings = Surroundings {
+        guards: std::mem::take(&mut plan.guards),
+        writable: std::mem::take(&mut plan.writable),
+        sockets: sockets::visible(profile),
+        stdin: descriptors::path_of_standard_input(),
+        caches,
+    };
+    let watched = enclosure.surround(&surroundings).and_then(|()| watch(order, enclosure));
+    plan.finish();
+    watched
 }
 
 /// Moves a new process into the control group, if there is one, and lets it pass the gate.
@@ -211,29 +246,21 @@ fn admit(group: Option<&cgroup::Group>, gate: &Gate, process: Pid) -> Result<(),
 }
 
 /// Waits until nothing of the box runs any more, and gives init's account of it; ends it when the
-/// server lets go of the socket. `None` when init has failed, which it has told itself.
-fn watch(order: &Order, init: Pid, told: &OwnedFd) -> Result<Option<Ended>, Failure> {
-    let process = pidfd_open(init, PidfdFlags::empty()).step(Step::Supervise, "")?;
+/// server lets go of the socket.
+fn watch(order: &Order<'_>, enclosure: &Enclosure) -> Result<Option<Ended>, Failure> {
     // The program's pipes must close with the program, and from here on the socket tells that the
     // server is gone: what has to be removed outside is then still removed.
     descriptors::let_go_of_standard_streams();
     let _ = set_parent_process_death_signal(None);
-    match first_of([told.as_fd(), process.as_fd()], &order.channel)? {
-        First::Ready => Ok(account(told)),
+    let ends = [enclosure.told().as_fd(), enclosure.process().as_fd()];
+    match first_of(ends, order.channel)? {
+        First::Ready => Ok(enclosure.account()),
         First::LetGo => {
-            let _ = pidfd_send_signal(&process, Signal::KILL);
+            enclosure.kill();
             reap_all();
             Ok(Some(Ended::STOPPED))
         }
     }
-}
-
-/// What init has told, if it has.
-fn account(told: &OwnedFd) -> Option<Ended> {
-    rustix::io::ioctl_fionbio(told, true).ok()?;
-    let mut bytes = [0; 64];
-    let length = rustix::io::retry_on_intr(|| rustix::io::read(told, &mut bytes)).ok()?;
-    Ended::from_bytes(bytes.get(..length)?)
 }
 
 /// What came first.

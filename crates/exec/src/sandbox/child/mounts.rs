@@ -11,6 +11,8 @@ use rustix::mount::{
     fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
 };
 
+use super::super::codec::Wire;
+
 /// Whether a mount may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
@@ -18,6 +20,15 @@ pub(super) enum Access {
     ReadOnly,
     /// As far as the files' own modes allow.
     Writable,
+}
+
+impl Wire for Access {
+    fn put(&self, out: &mut Vec<u8>) {
+        (*self == Self::Writable).put(out);
+    }
+    fn take(input: &mut &[u8]) -> Option<Self> {
+        Some(if bool::take(input)? { Self::Writable } else { Self::ReadOnly })
+    }
 }
 
 /// A detached copy of the mounts at `place`, everything below included.

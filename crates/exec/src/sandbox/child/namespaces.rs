@@ -39,14 +39,11 @@ impl Identity {
     }
 }
 
-/// Flags of a box that brings its own network.
+/// Flags of a box that brings its own network. Its mounts come later ([`own_mounts`]).
 pub(super) const WITH_NETWORK: i32 = WITHOUT_NETWORK | libc::CLONE_NEWNET;
 /// Flags of a box that joins another's network.
-pub(super) const WITHOUT_NETWORK: i32 = libc::CLONE_NEWUSER
-    | libc::CLONE_NEWNS
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS;
+pub(super) const WITHOUT_NETWORK: i32 =
+    libc::CLONE_NEWUSER | libc::CLONE_NEWPID | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
 
 /// Forks into new namespaces (`flags` of `clone`; 0 is a plain fork). As one `clone` and not an
 /// `unshare`, so that the supervisor stays outside with its own rights and can clean up.
@@ -105,6 +102,18 @@ pub(super) fn join(user: &OwnedFd, net: &OwnedFd) -> Result<(), Failure> {
         .step(Step::Namespaces, "joining a user namespace")?;
     move_into_link_name_space(net.as_fd(), Some(LinkNameSpaceType::Network))
         .step(Step::Namespaces, "joining a network")
+}
+
+/// A mount namespace of this process's own, with the host's mounts of this moment.
+pub(super) fn own_mounts() -> Result<(), Failure> {
+    #[expect(unsafe_code, reason = "the descriptor table, which the call could unshare, stays")]
+    // SAFETY: only the mount namespace is asked for; the process has one thread.
+    let done = unsafe { libc::unshare(libc::CLONE_NEWNS) };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error()).step(Step::Namespaces, "mounts")
+    }
 }
 
 /// Maps the caller's own user and group, and nothing else, into the new user namespace.
@@ -167,6 +176,7 @@ pub(super) fn proxy_listener() -> Result<(TcpListener, u16), Failure> {
 }
 
 /// Lets a forked process wait until its parent has done something to it.
+#[derive(Debug)]
 pub(super) struct Gate {
     inside: OwnedFd,
     outside: OwnedFd,

@@ -31,6 +31,7 @@ const TRIALS: &[Trial] = &[
         view.enter().map(|()| 0)
     }),
     (PROCESSES, namespaces::WITHOUT_NETWORK, |profile| {
+        namespaces::own_mounts()?;
         let view = View::new(profile)?;
         devices::dev(&view)?;
         devices::proc(&view, profile.limits.tasks)?;
@@ -57,7 +58,7 @@ const TRIALS: &[Trial] = &[
 ];
 
 /// Runs all trials and sends the layers.
-pub(super) fn run(order: &Order) -> Result<(), Failure> {
+pub(super) fn run(order: &Order<'_>) -> Result<(), Failure> {
     let profile = &order.specification.profile;
     let mut layers = Vec::new();
     for (name, flags, trial) in TRIALS {

@@ -49,7 +49,7 @@ pub(super) fn run() -> Failure {
 }
 
 /// The same where no box is around it.
-pub(super) fn bare(order: &Order) -> Result<(), Failure> {
+pub(super) fn bare(order: &Order<'_>) -> Result<(), Failure> {
     limits::offer_to_out_of_memory_killer();
     limits::apply(&order.specification.profile.limits)?;
     privileges::drop_all()?;

@@ -29,7 +29,7 @@ use super::{program, protect, reap_for, seccomp};
 const HUNT: Duration = Duration::from_secs(2);
 
 /// Runs the program under the layers that remain.
-pub(super) fn supervise(order: &Order) -> Result<(), Failure> {
+pub(super) fn supervise(order: &Order<'_>) -> Result<(), Failure> {
     let profile = &order.specification.profile;
     set_child_subreaper(Some(getpid())).step(Step::Supervise, "subreaper")?;
     let supervisor = pidfd_open(getpid(), PidfdFlags::empty()).step(Step::Supervise, "")?;
@@ -56,7 +56,7 @@ fn make_temporary() -> Result<PathBuf, Failure> {
 }
 
 fn start(
-    order: &Order,
+    order: &Order<'_>,
     group: Option<&Group>,
     gate: &Gate,
     temporary: &Path,
@@ -65,7 +65,8 @@ fn start(
     let specification = &order.specification;
     let profile = &specification.profile;
     let repository = protect::outside(profile);
-    let caches = caches::prepare(profile);
+    // Without mounts there are no layers, and nothing to hold.
+    let caches = caches::prepare(profile).map(|(caches, _hold)| caches);
     order.channel.tell(&Message::Started { proxy: false, network: false }, &[]);
     match namespaces::fork(0).step(Step::Init, "")? {
         Side::Parent(main) => Ok(main),
@@ -177,11 +178,11 @@ fn all_but(hidden: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Waits for the program, then ends what it left.
-fn watch(order: &Order, main: Pid) -> Result<(), Failure> {
+fn watch(order: &Order<'_>, main: Pid) -> Result<(), Failure> {
     let process = pidfd_open(main, PidfdFlags::empty()).step(Step::Supervise, "")?;
     descriptors::let_go_of_standard_streams();
     let _ = set_parent_process_death_signal(None);
-    if let First::LetGo = first_of([process.as_fd(), process.as_fd()], &order.channel)? {
+    if let First::LetGo = first_of([process.as_fd(), process.as_fd()], order.channel)? {
         hunt();
         order.channel.tell(&Message::Ended(Ended::STOPPED), &[]);
         return Ok(());
