@@ -1,4 +1,4 @@
-//! Work nobody waits for: missing full-text rows, removal in steps, retention. One thread, which
+//! Work nobody waits for: missing full-text rows, removal in steps, retention, upkeep. One thread, which
 //! ends when there is nothing left to do.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,7 +85,7 @@ impl Core {
         self.check_once()?;
         self.adopt()?;
         // What is too much goes first: it needs no full-text rows any more.
-        while self.expire_some()?.is_some() || self.work_once()? {
+        while self.expire_some()?.is_some() || self.work_once()? || self.upkeep()? {
             if self.background.stop.load(Ordering::Relaxed) {
                 return Ok(());
             }

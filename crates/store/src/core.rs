@@ -23,6 +23,9 @@ use crate::store::{Retention, StoreOptions};
 use crate::turn::Turn;
 use crate::write::INLINE_BYTES;
 
+/// Documents after which there may be something to merge.
+const MERGED_DOCUMENTS: u64 = 8;
+
 /// Bytes of run output and pages after which retention looks at the size again.
 const RETENTION_BYTES: u64 = 1 << 20;
 
@@ -46,6 +49,10 @@ pub(crate) struct Core {
     worked: AtomicBool,
     /// Bytes stored since retention last looked.
     grown: AtomicU64,
+    /// Documents stored.
+    stored: AtomicU64,
+    /// How long the log was when it was last moved into the file.
+    pub(crate) carried: AtomicU64,
 }
 
 impl Core {
@@ -64,6 +71,8 @@ impl Core {
             read: Mutex::new(HashMap::new()),
             worked: AtomicBool::new(false),
             grown: AtomicU64::new(0),
+            stored: AtomicU64::new(0),
+            carried: AtomicU64::new(0),
         })
     }
 
@@ -86,7 +95,8 @@ impl Core {
     }
 
     /// Whether background work may be waiting after a document was stored: it is large, it is the
-    /// first one of this process, or there is much more that retention may have to remove.
+    /// first one of this process or the eighth since, or there is much more that retention may have to
+    /// remove.
     pub(crate) fn is_due(&self, origin: Origin, bytes: u64) -> bool {
         let first = !self.worked.swap(true, Ordering::Relaxed);
         let grown = matches!(origin, Origin::Run | Origin::Page)
@@ -94,7 +104,9 @@ impl Core {
         if grown {
             self.grown.store(0, Ordering::Relaxed);
         }
-        first || grown || bytes > INLINE_BYTES as u64
+        let stored = self.stored.fetch_add(1, Ordering::Relaxed);
+        let many = stored.is_multiple_of(MERGED_DOCUMENTS);
+        first || many || grown || bytes > INLINE_BYTES as u64
     }
 
     /// Notes that a document was read.

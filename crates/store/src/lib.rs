@@ -9,14 +9,15 @@
 //! the pieces, `write` (whole documents), `stream` (large ones), `steps` (many) and `growing` put
 //! them into the file; `label` leads to them and buries what nothing leads to; `read`, `raw` and
 //! `find` get them out; `search` owns the full-text tables. `pool` and `gate` hold the connections,
-//! `background` does what nobody waits for, `courtesy` lets searches go first. `journal` and
+//! `background` does what nobody waits for, `upkeep` merges lists in small steps, `courtesy` lets searches
+//! go first and `queue` those who wait to write. `journal` and
 //! `announce` are files beside the store: what was called, and what runs in some process now.
 //!
 //! What always holds (each has its test in `tests/`):
 //! 1. A receipt is given after its commit; a kill at any point takes nothing that was told of.
 //! 2. The chunks of a document, joined, are its view; the raw bytes are the captured ones.
 //! 3. A number leads to the same text for ever, or says what became of it.
-//! 4. No transaction is meant to take more than about 50 ms, and no reader waits for one.
+//! 4. No transaction is meant to take more than about 20 ms, and no reader waits for one.
 //! 5. Text without full-text rows is searched all the same.
 
 mod announce;
@@ -45,6 +46,7 @@ mod pending;
 mod pool;
 mod prepare;
 mod purge;
+mod queue;
 mod raw;
 mod read;
 mod retention;
@@ -57,6 +59,7 @@ mod stream;
 mod tail;
 mod text;
 mod turn;
+mod upkeep;
 mod window;
 mod write;
 mod writer;

@@ -20,8 +20,11 @@ use crate::schema;
 /// store, or of a store set aside, almost never resolves.
 const FIRST_NUMBERS: std::ops::Range<u64> = 10_000..900_000;
 
-/// Pages of 4 KiB in the log before they are moved into the file: 8 MiB.
-const LOG_PAGES: i64 = 2_000;
+/// Pages of 4 KiB in the log at which a commit moves them into the file, whoever commits: 32 MiB. It
+/// hardly ever comes to that, since `upkeep` does it at 8 MiB, where nobody waits for it.
+const LOG_PAGES: i64 = 8_000;
+/// What stays of the log's file when it begins anew: a longer file is a log that was not moved yet.
+const SPARE_LOG_BYTES: i64 = 1 << 20;
 
 /// A connection with its own handle on the gate.
 #[derive(Debug)]
@@ -176,7 +179,7 @@ fn settings(connection: &Connection) -> Result<()> {
          PRAGMA temp_store = MEMORY;
          PRAGMA cache_size = -4096;
          PRAGMA wal_autocheckpoint = {LOG_PAGES};
-         PRAGMA journal_size_limit = 8388608;"
+         PRAGMA journal_size_limit = {SPARE_LOG_BYTES};"
     ))?;
     // A plan does not depend on what is bound: otherwise statements are prepared anew for each value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

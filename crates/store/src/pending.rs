@@ -21,10 +21,7 @@ use crate::write::TRANSACTION_TIME;
 
 /// Chunks written in one transaction: at first, at least and at most. How many it is adapts to how
 /// long they take.
-const BATCH: (u64, u64, u64) = (192, 32, 1_024);
-
-/// Left between two transactions: time for another process to get its turn.
-const GAP: Duration = Duration::from_millis(1);
+const BATCH: (u64, u64, u64) = (128, 32, 1_024);
 
 /// How many chunks' full-text rows fit one transaction, from how long the last ones took.
 #[derive(Debug)]
@@ -141,7 +138,7 @@ impl Core {
                 if !goes_on() || self.put_batch(&batch?)? != Put::More {
                     break;
                 }
-                thread::sleep(GAP);
+                self.upkeep()?;
             }
             Ok(())
         })
@@ -168,7 +165,10 @@ impl Core {
     fn put_batch(&self, batch: &Batch) -> Result<Put> {
         let lease = self.lease()?;
         let document = batch.document as i64;
-        self.write(|transaction| {
+        self.pool.let_pass();
+        let mut start = Instant::now();
+        let put = self.write(|transaction| {
+            start = Instant::now();
             let next: Option<(i64, i64)> = transaction
                 .prepare_cached("SELECT next, last FROM pending WHERE document = ?1")?
                 .query_row([document], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -177,9 +177,7 @@ impl Core {
             if next as u64 != batch.first {
                 return Ok(Put::Outrun);
             }
-            let start = Instant::now();
             search::index(transaction, [(batch.first, &batch.rows, &*batch.path)])?;
-            self.pace.took(batch.rows.len(), start.elapsed());
             let done = batch.first + batch.rows.len();
             if batch.rows.len() == 0 || done > last as u64 {
                 transaction
@@ -191,7 +189,11 @@ impl Core {
                 .prepare_cached("UPDATE pending SET next = ?2, owner = ?3 WHERE document = ?1")?
                 .execute((document, done as i64, lease))?;
             Ok(Put::More)
-        })
+        })?;
+        if put != Put::Outrun {
+            self.pace.took(batch.rows.len(), start.elapsed());
+        }
+        Ok(put)
     }
 
     /// Whether another living process is at work on these chunks.

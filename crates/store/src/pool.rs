@@ -10,6 +10,7 @@ use crate::Result;
 use crate::error::StoreError;
 use crate::gate::{self, Gate, Seat};
 use crate::open::{self, Link};
+use crate::queue::Queue;
 
 /// Idle reading connections that are kept.
 const READERS: usize = 4;
@@ -20,6 +21,7 @@ pub(crate) struct Pool {
     path: PathBuf,
     root: PathBuf,
     writer: Mutex<Option<Link>>,
+    queue: Queue,
     readers: Mutex<Vec<Link>>,
     /// Threads of this process that wait for the writer.
     waiting: AtomicUsize,
@@ -39,6 +41,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Pool {
     pub(crate) fn new(path: PathBuf, root: PathBuf) -> Self {
         Pool {
+            queue: Queue::new(&path),
             path,
             root,
             writer: Mutex::new(None),
@@ -71,11 +74,6 @@ impl Pool {
         self.generation.load(Ordering::Relaxed)
     }
 
-    /// Whether another thread of this process waits to write.
-    pub(crate) fn wanted(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0
-    }
-
     /// Closes the connections that nobody uses; the next use opens others.
     pub(crate) fn rest(&self) {
         let idle = std::mem::take(&mut *lock(&self.readers));
@@ -87,12 +85,17 @@ impl Pool {
 
     /// Reads one consistent state of the store. Never waits for writers.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let idle = lock(&self.readers).pop();
-        let mut link = self.link(idle)?;
-        let result = self.passing(&mut link, |connection| {
+        self.aside(|connection| {
             let transaction = connection.transaction()?;
             work(&transaction)
-        });
+        })
+    }
+
+    /// Uses a connection of its own outside of a transaction.
+    pub(crate) fn aside<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        let idle = lock(&self.readers).pop();
+        let mut link = self.link(idle)?;
+        let result = self.passing(&mut link, work);
         let seat = link.seat;
         if result.is_ok() {
             let mut readers = lock(&self.readers);
@@ -108,12 +111,20 @@ impl Pool {
     /// Writes in one transaction, which is undone when `work` fails.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.with_writer(|connection| {
+            let standing = self.queue.stand();
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            drop(standing);
             let value = work(&transaction)?;
             transaction.commit()?;
             Ok(value)
         })
+    }
+
+    /// Lets those who wait to write go first, in this process and in others: before each transaction
+    /// of bulk work.
+    pub(crate) fn let_pass(&self) {
+        self.queue.let_pass(|| self.waiting.load(Ordering::Relaxed) > 0);
     }
 
     /// Uses the writing connection outside of a transaction.

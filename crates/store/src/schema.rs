@@ -11,7 +11,7 @@ pub(crate) const APPLICATION: i64 = 0x5143_7374;
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// What turns version `index` into `index + 1`.
-const MIGRATIONS: &[fn(&Transaction<'_>) -> rusqlite::Result<()>] = &[first];
+const MIGRATIONS: &[fn(&Transaction<'_>) -> rusqlite::Result<()>] = &[first, second];
 
 /// Brings the tables from `version` to [`VERSION`].
 pub(crate) fn migrate(transaction: &Transaction<'_>, version: i64) -> rusqlite::Result<()> {
@@ -24,6 +24,10 @@ pub(crate) fn migrate(transaction: &Transaction<'_>, version: i64) -> rusqlite::
 fn first(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch(CORE)?;
     transaction.execute_batch(search::SCHEMA)
+}
+
+fn second(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    transaction.execute_batch(search::PACE)
 }
 
 /// - `counters`: what number comes next: `chunk`, `document`, and one row a family of labels.
@@ -134,6 +138,9 @@ mod tests {
             let found: i64 =
                 connection.query_row("PRAGMA user_version", (), |row| row.get(0)).unwrap();
             assert_eq!(found, VERSION);
+            let merging = "SELECT v FROM words_config WHERE k = 'automerge'";
+            let merging: i64 = connection.query_row(merging, (), |row| row.get(0)).unwrap();
+            assert_eq!(merging, 0, "from version {version}");
             tables(&connection)
         };
         let newest = made_from(VERSION);

@@ -1,8 +1,7 @@
 //! What a writer of many documents has to do, and the thread that does it.
 
 use std::sync::mpsc::Receiver;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::Transaction;
 
@@ -16,10 +15,12 @@ use crate::row::{self, DocumentRow, LabelRow};
 use crate::search::{self, Expander};
 use crate::write::{self, Numbers, is_long};
 
-/// Text whose full-text rows take about half of what a transaction may take.
-const TRANSACTION_BYTES: u64 = 512 * 1_024;
-/// Left between two transactions: time for another process to get its turn.
-const GAP: Duration = Duration::from_millis(1);
+/// Text whose rows are written in one transaction, unless one document has more: about 5 ms of work.
+pub(crate) const TRANSACTION_BYTES: u64 = 128 * 1_024;
+/// What a step costs beside its text, as bytes of text.
+const STEP_BYTES: u64 = 2 * 1_024;
+/// Steps of upkeep between two transactions: as much as one transaction makes due.
+const UPKEEP: usize = 2;
 
 /// One thing to do, in the order it was asked for.
 #[derive(Debug)]
@@ -40,23 +41,39 @@ pub(crate) enum Step {
     Restamp(String, FileStamp),
 }
 
-/// Writes what comes, in transactions that give others their turn.
+impl Step {
+    /// What it costs, as bytes of text.
+    fn cost(&self) -> u64 {
+        STEP_BYTES
+            + match self {
+                Step::Put { prepared, .. } => prepared.view_bytes,
+                Step::Share { .. } | Step::Forget(_) | Step::Restamp(..) => 0,
+            }
+    }
+}
+
+/// Whether a transaction may go on with a step after which it has that cost.
+fn fits(cost: u64, start: Instant) -> bool {
+    cost <= TRANSACTION_BYTES && !is_long(start)
+}
+
+/// Writes what comes, in short transactions between which others get their turn.
 pub(crate) fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<()> {
     let mut packer = Packer::new().map_err(packing)?;
     for batch in batches {
         let mut steps = batch.into_iter().peekable();
         while steps.peek().is_some() {
             core.courtesy.give_way();
+            core.pool.let_pass();
             core.write(|transaction| {
                 let start = Instant::now();
                 let mut written = Vec::new();
-                let mut bytes = 0;
+                let mut cost = 0;
                 while let Some(step) =
-                    steps.next_if(|_| bytes < TRANSACTION_BYTES && !is_long(start))
+                    steps.next_if(|step| cost == 0 || fits(cost + step.cost(), start))
                 {
-                    let put = write_step(transaction, step, &mut packer)?;
-                    bytes += put.as_ref().map_or(0, |put| put.prepared.view_bytes);
-                    written.extend(put);
+                    cost += step.cost();
+                    written.extend(write_step(transaction, step, &mut packer)?);
                 }
                 // Last, since other statements would make the engine write out what it has.
                 let rows = written.iter().filter_map(|put| {
@@ -64,8 +81,11 @@ pub(crate) fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<(
                 });
                 Ok(search::index(transaction, rows)?)
             })?;
-            if steps.peek().is_some() || core.pool.wanted() {
-                thread::sleep(GAP);
+            for _ in 0..UPKEEP {
+                core.courtesy.give_way();
+                if !core.upkeep()? {
+                    break;
+                }
             }
         }
     }

@@ -126,6 +126,8 @@ impl Core {
             let raw = prepare::raw_parts(&cut.window.raw)?;
             drop(cut);
             self.courtesy.give_way();
+            self.pool.let_pass();
+            self.carry_over()?;
             self.write(|transaction| {
                 write::put_blocks(transaction, numbers, &blocks, false)?;
                 written.parts = write::put_raw(transaction, numbers.document, written.parts, &raw)?;

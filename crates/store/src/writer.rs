@@ -33,7 +33,7 @@ const CHUNKS: u64 = 4_096;
 /// Document numbers reserved at once.
 const DOCUMENTS: u64 = 256;
 
-/// Stores many documents; each transaction takes at most about 50 ms. Receipts given before
+/// Stores many documents; each transaction takes about 10 ms. Receipts given before
 /// [`Writer::finish`] returned are not committed yet and must not be shown to anyone.
 #[derive(Debug)]
 pub struct Writer {

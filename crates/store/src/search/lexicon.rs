@@ -1,8 +1,8 @@
 //! The vocabulary: every word of the store as it is written, for typo repair and parts of words.
 //!
 //! Each transaction that indexes text leaves one list of its words; eight lists of a level are merged
-//! into one of the next, sorted. So adding costs one row, whatever the size of the store, and a search
-//! reads a few dozen rows once and afterwards only new ones.
+//! into one of the next, sorted, by `upkeep` and outside of any transaction. So adding costs one row,
+//! whatever the size of the store, and a search reads a few dozen rows once and afterwards only new ones.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,6 +10,8 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 /// Lists of one level before they become one list of the next.
 const FANOUT: usize = 8;
+/// Lists of one level that are merged by whoever adds the last one, where nobody did it before.
+const CRISIS: i64 = 64;
 /// Longer words are not repaired.
 const MAX_BYTES: usize = 40;
 
@@ -43,7 +45,7 @@ pub(super) fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
         })
 }
 
-/// Writes words, a line each, and counts, merging lists where a level is full.
+/// Writes words, a line each, and counts.
 pub(super) fn write(
     transaction: &Transaction<'_>,
     words: &str,
@@ -54,10 +56,18 @@ pub(super) fn write(
     }
     insert(transaction, 0, words, counts)?;
     let mut level = 0;
-    while merge(transaction, level)? {
+    while count(transaction, level)? >= CRISIS {
+        let ripe = Ripe::read(transaction, level)?;
+        ripe.replace(transaction)?;
         level += 1;
     }
     Ok(())
+}
+
+fn count(connection: &Connection, level: i64) -> rusqlite::Result<i64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM word_lists WHERE level = ?1")?
+        .query_row([level], |row| row.get(0))
 }
 
 fn insert(
@@ -75,34 +85,63 @@ fn insert(
     Ok(())
 }
 
-/// Makes one list of a full level; false when it is not full.
-fn merge(transaction: &Transaction<'_>, level: i64) -> rusqlite::Result<bool> {
-    let count: i64 = transaction
-        .prepare_cached("SELECT count(*) FROM word_lists WHERE level = ?1")?
-        .query_row([level], |row| row.get(0))?;
-    if count < FANOUT as i64 {
-        return Ok(false);
+/// The lists of a full level, read and merged; not yet put in their place.
+#[derive(Debug)]
+pub(crate) struct Ripe {
+    level: i64,
+    lists: Vec<i64>,
+    words: String,
+    counts: Counts,
+}
+
+/// The lowest level with enough lists for one of the next, merged. Needs no transaction that writes.
+pub(crate) fn ripe(connection: &Connection) -> rusqlite::Result<Option<Ripe>> {
+    let level = connection
+        .prepare_cached(
+            "SELECT level FROM word_lists GROUP BY level HAVING count(*) >= ?1 ORDER BY level LIMIT 1",
+        )?
+        .query_row([FANOUT as i64], |row| row.get(0))
+        .optional()?;
+    level.map(|level| Ripe::read(connection, level)).transpose()
+}
+
+impl Ripe {
+    fn read(connection: &Connection, level: i64) -> rusqlite::Result<Self> {
+        let lists = connection
+            .prepare_cached(
+                "SELECT id, words, chunks, seen, seen_bytes FROM word_lists WHERE level = ?1",
+            )?
+            .query_map([level], |row| {
+                let counts = Counts { chunks: row.get(2)?, seen: row.get(3)?, bytes: row.get(4)? };
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, counts))
+            })?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let mut counts = Counts::default();
+        let mut words: Vec<&str> = Vec::new();
+        for (_, list, own) in &lists {
+            words.extend(list.split('\n').filter(|word| !word.is_empty()));
+            counts.chunks += own.chunks;
+            counts.seen += own.seen;
+            counts.bytes += own.bytes;
+        }
+        words.sort_unstable();
+        words.dedup();
+        let words = words.join("\n");
+        Ok(Ripe { level, lists: lists.into_iter().map(|(id, ..)| id).collect(), words, counts })
     }
-    let lists = transaction
-        .prepare_cached("SELECT words, chunks, seen, seen_bytes FROM word_lists WHERE level = ?1")?
-        .query_map([level], |row| {
-            let counts = Counts { chunks: row.get(1)?, seen: row.get(2)?, bytes: row.get(3)? };
-            Ok((row.get::<_, String>(0)?, counts))
-        })?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    let mut all = Counts::default();
-    let mut words: Vec<&str> = Vec::new();
-    for (list, counts) in &lists {
-        words.extend(list.split('\n').filter(|word| !word.is_empty()));
-        all.chunks += counts.chunks;
-        all.seen += counts.seen;
-        all.bytes += counts.bytes;
+
+    /// Puts the merged list in the place of the others. `false`: one of them is gone (somebody merged or
+    /// purged meanwhile), and the transaction must be undone.
+    pub(crate) fn replace(&self, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
+        let mut delete = transaction.prepare_cached("DELETE FROM word_lists WHERE id = ?1")?;
+        for id in &self.lists {
+            if delete.execute([id])? == 0 {
+                return Ok(false);
+            }
+        }
+        insert(transaction, self.level + 1, &self.words, self.counts)?;
+        Ok(true)
     }
-    words.sort_unstable();
-    words.dedup();
-    transaction.prepare_cached("DELETE FROM word_lists WHERE level = ?1")?.execute([level])?;
-    insert(transaction, level + 1, &words.join("\n"), all)?;
-    Ok(true)
 }
 
 /// What searches of one store keep between calls. Belongs to whoever owns the store's connections.

@@ -49,8 +49,10 @@ use rate::{Rated, Rater};
 use statistics::Statistics;
 
 pub(crate) use expand::Expander;
-pub(crate) use lexicon::Memory;
-pub(crate) use tables::{Rows, SCHEMA, Vocabulary, index, merge_all, merge_step, unindex};
+pub(crate) use lexicon::{Memory, ripe};
+pub(crate) use tables::{
+    PACE, Rows, SCHEMA, Vocabulary, index, merge_all, merge_some, merge_step, unindex,
+};
 pub(crate) use types::{ChunkTexts, ScopedDocument};
 pub use types::{Found, Hit, Query, Scope, Verdict};
 

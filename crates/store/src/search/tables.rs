@@ -25,6 +25,18 @@ CREATE TABLE word_state(generation INTEGER);
 INSERT INTO word_state VALUES (random());
 ";
 
+/// Merging is not done by whoever commits, which took up to ten times as long as the commit itself, but
+/// by `upkeep`, in steps: of eight parts of the index at a time. Where nobody gets to it, parts are
+/// merged when there are 64 of them.
+pub(crate) const PACE: &str = "
+INSERT INTO words(words, rank) VALUES ('automerge', 0);
+INSERT INTO words(words, rank) VALUES ('usermerge', 8);
+INSERT INTO words(words, rank) VALUES ('crisismerge', 64);
+";
+
+/// Pages written by one step of merging: a few milliseconds.
+const MERGED_PAGES: i64 = 48;
+
 /// Up to as many rows are removed one by one.
 const FEW: u64 = 256;
 
@@ -181,11 +193,20 @@ impl Vocabulary {
 /// One step of merging the whole index, which drops the entries of removed rows: `false` when all is
 /// merged. The first step begins it.
 pub(crate) fn merge_step(transaction: &Transaction<'_>, first: bool) -> rusqlite::Result<bool> {
-    const PAGES: i64 = 500;
+    merge(transaction, if first { -MERGED_PAGES } else { MERGED_PAGES })
+}
+
+/// One step of merging parts of the index where there are eight of a size: `false` when there is nothing
+/// to merge.
+pub(crate) fn merge_some(transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
+    merge(transaction, MERGED_PAGES)
+}
+
+fn merge(transaction: &Transaction<'_>, pages: i64) -> rusqlite::Result<bool> {
     let before = transaction.total_changes();
     transaction
         .prepare_cached("INSERT INTO words(words, rank) VALUES ('merge', ?1)")?
-        .execute([if first { -PAGES } else { PAGES }])?;
+        .execute([pages])?;
     Ok(transaction.total_changes() - before >= 2)
 }
 

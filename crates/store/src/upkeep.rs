@@ -1,0 +1,178 @@
+//! What keeps a store quick and its log small, in steps that others hardly notice: parts of the index
+//! and lists of words are merged, the log is moved into the file.
+//!
+//! Whoever commits used to do this on the way, and everybody else waited.
+
+use std::sync::atomic::Ordering;
+
+use crate::Result;
+use crate::core::Core;
+use crate::error::StoreError;
+use crate::search;
+
+/// Size of the log at which it is moved into the file.
+const LOG_BYTES: u64 = 8 << 20;
+
+impl Core {
+    /// One step of whatever is due; `false` when nothing is.
+    pub(crate) fn upkeep(&self) -> Result<bool> {
+        self.carry_over()?;
+        let words = self.merge_words()?;
+        self.pool.let_pass();
+        let parts = self.write(|transaction| Ok(search::merge_some(transaction)?))?;
+        Ok(words || parts)
+    }
+
+    /// Makes one list of words of eight, outside of any transaction but to put it in their place.
+    fn merge_words(&self) -> Result<bool> {
+        let Some(ripe) = self.pool.read(|connection| Ok(search::ripe(connection)?))? else {
+            return Ok(false);
+        };
+        self.pool.let_pass();
+        let replaced = self.write(|transaction| {
+            // Undone as a whole where another process was faster.
+            if ripe.replace(transaction)? { Ok(()) } else { Err(StoreError::Missing) }
+        });
+        match replaced {
+            Ok(()) => Ok(true),
+            Err(StoreError::Missing) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Moves a long log into the file. Others read and write meanwhile.
+    pub(crate) fn carry_over(&self) -> Result<()> {
+        let log = format!("{}-wal", self.path().display());
+        let length = std::fs::metadata(log).map_or(0, |log| log.len());
+        if length < LOG_BYTES {
+            self.carried.store(0, Ordering::Relaxed);
+            return Ok(());
+        }
+        // Its file stays as long until the next transaction, and grows on while a reader needs it.
+        let carried = self.carried.load(Ordering::Relaxed);
+        if (carried..carried + LOG_BYTES / 2).contains(&length) {
+            return Ok(());
+        }
+        self.pool.aside(|connection| {
+            Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?)
+        })?;
+        self.carried.store(length, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::document::{Label, NewDocument, Origin};
+    use crate::steps::TRANSACTION_BYTES;
+    use crate::store::{Retention, StoreOptions};
+    use std::sync::Arc;
+
+    fn core(folder: &tempfile::TempDir) -> Arc<Core> {
+        Core::new(&StoreOptions {
+            directory: folder.path().join("data"),
+            root: folder.path().to_owned(),
+            retention: Retention::default(),
+        })
+    }
+
+    fn ask(core: &Core, sql: &str) -> i64 {
+        core.pool.read(|connection| Ok(connection.query_row(sql, (), |row| row.get(0))?)).unwrap()
+    }
+
+    /// Text with words of its own.
+    fn text(seed: u64, bytes: usize) -> String {
+        let mut text = String::new();
+        let mut number = seed;
+        while text.len() < bytes {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+            let word: String =
+                (0..7).map(|at| char::from(b'a' + (number >> (20 + at * 5)) as u8 % 26)).collect();
+            text.push_str(&word);
+            text.push(if text.len() % 60 < 8 { '\n' } else { ' ' });
+        }
+        text
+    }
+
+    const PARTS: &str = "SELECT count(DISTINCT segid) FROM words_idx";
+    const FULL: &str = "SELECT count(*) FROM
+        (SELECT 1 FROM word_lists GROUP BY level HAVING count(*) >= 8)";
+
+    #[test]
+    fn a_commit_merges_nothing_and_upkeep_does_in_steps() {
+        let folder = tempfile::tempdir().unwrap();
+        let core = core(&folder);
+        for seed in 0..30 {
+            let label = format!("{seed}");
+            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
+            core.add(&new, &mut text(seed, 40_000).as_bytes(), None).unwrap();
+        }
+        assert_eq!(ask(&core, PARTS), 30);
+        assert_eq!(ask(&core, "SELECT count(*) FROM word_lists"), 30);
+        let mut steps = 0;
+        while core.upkeep().unwrap() {
+            steps += 1;
+        }
+        assert!(steps > 3, "{steps}");
+        assert!(ask(&core, PARTS) < 16);
+        assert_eq!(ask(&core, FULL), 0);
+        assert_eq!(core.check().unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn transactions_of_bulk_work_hold_little_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let core = core(&folder);
+        let mut writer = crate::writer::Writer::new(&core).unwrap();
+        let mut bytes = 0;
+        for seed in 0..60 {
+            let text = text(seed, 20_000);
+            bytes += text.len() as u64;
+            let label = format!("{seed}");
+            let new = NewDocument::new(Label::Fixed(&label), Origin::File);
+            writer.add(new, &mut text.as_bytes(), None).unwrap();
+        }
+        writer.finish().unwrap();
+        let lists = ask(&core, "SELECT seq FROM sqlite_sequence WHERE name = 'word_lists'");
+        // Each transaction leaves a list, and eight of them one more.
+        assert!(lists * 7 / 8 >= (bytes / TRANSACTION_BYTES) as i64, "{lists} of {bytes}");
+        core.background.stop();
+    }
+
+    #[test]
+    fn words_that_were_purged_meanwhile_do_not_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let core = core(&folder);
+        for seed in 0..8 {
+            let label = format!("{seed}");
+            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
+            core.add(&new, &mut text(seed, 4_000).as_bytes(), None).unwrap();
+        }
+        let ripe = core.pool.read(|connection| Ok(search::ripe(connection)?)).unwrap().unwrap();
+        core.purge(crate::store::Purge::All).unwrap();
+        assert!(!core.write(|transaction| Ok(ripe.replace(transaction)?)).unwrap());
+        assert!(core.finish_pending(None, Instant::now()).unwrap());
+    }
+
+    #[test]
+    fn a_long_log_is_moved_into_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let core = core(&folder);
+        let log = std::path::PathBuf::from(format!("{}-wal", core.path().display()));
+        let length = || std::fs::metadata(&log).unwrap().len();
+        let mut seed = 0;
+        while seed == 0 || length() < LOG_BYTES {
+            let label = format!("{seed}");
+            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
+            core.add(&new, &mut text(seed, 250_000).as_bytes(), None).unwrap();
+            seed += 1;
+        }
+        core.carry_over().unwrap();
+        let new = NewDocument::new(Label::Fixed("after"), Origin::Content);
+        core.add(&new, &mut text(seed, 4_000).as_bytes(), None).unwrap();
+        assert!(length() < LOG_BYTES / 2, "{}", length());
+    }
+}
