@@ -130,6 +130,7 @@ impl Cleaner {
 
     /// Ends the stream: an escape cut off at the end is dropped.
     pub(crate) fn finish(&mut self, output: &mut String) {
+        self.erase_returned(output);
         self.restore_ahead(output);
         self.changed |= self.returned;
         self.returned = false;
@@ -197,10 +198,12 @@ impl Cleaner {
                 return 2;
             }
             self.changed |= self.returned;
-            self.carriage_return(output);
-            self.bare = true;
+            self.erase_returned(output);
+            self.restore_ahead(output);
+            (self.returned, self.bare) = (true, true);
             return 1;
         }
+        self.erase_returned(output);
         self.bare = false;
         self.changed = true;
         match byte {
@@ -225,13 +228,13 @@ impl Cleaner {
         1
     }
 
-    fn carriage_return(&mut self, output: &mut String) {
-        if self.erased {
+    /// Erases the line to whose start the cursor went. Not when `\r` comes: with a line feed behind it,
+    /// which may be in the next buffer, it only ends the line.
+    fn erase_returned(&mut self, output: &mut String) {
+        if self.returned && self.erased {
             self.clear_line(output);
             self.erased = false;
         }
-        self.restore_ahead(output);
-        self.returned = true;
     }
 
     fn back(&mut self, cells: u32, output: &mut String) {
@@ -301,7 +304,9 @@ impl Cleaner {
             (b'K', None | Some(0)) => self.ahead.clear(),
             (b'K', Some(2)) => self.erased = true,
             (b'G', None | Some(0 | 1)) if self.returns == Returns::Redraw => {
-                self.carriage_return(output);
+                self.returned = true;
+                self.erase_returned(output);
+                self.restore_ahead(output);
             }
             (b'D', cells) => self.back(cells.unwrap_or(1).max(1), output),
             (b'C', cells) if !self.returned => {

@@ -81,6 +81,20 @@ fn redraws_are_reduced_to_their_last_state() {
 }
 
 #[test]
+fn a_line_end_cut_in_two_keeps_what_was_written_on_an_erased_line() {
+    let text = b"gone\x1b[2Kkept\r\nand\n";
+    let whole = cleaned(std::str::from_utf8(text).unwrap());
+    for size in 1..=text.len() {
+        let mut viewer = Viewer::new(text, Returns::Redraw);
+        let mut output = String::new();
+        text.chunks(size).for_each(|piece| viewer.push(piece, &mut output));
+        viewer.finish(&mut output);
+        assert_eq!(output, whole, "pieces of {size}");
+    }
+    assert!(whole.ends_with("kept\r\nand\n"), "{whole:?}");
+}
+
+#[test]
 fn a_file_keeps_its_carriage_returns() {
     let text = b"old\rmac\rlines\r\n\x0cpage\n";
     assert_eq!(
