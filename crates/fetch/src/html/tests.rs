@@ -157,6 +157,8 @@ fn titles_are_one_short_line() {
     assert_eq!(title("<p>x"), None);
     let long = title(&format!("<title>{}</title>", "ä".repeat(999)));
     assert_eq!(long.map(|title| title.chars().count()), Some(200));
+    let words = title(&format!("<title>{}</title>", "a ".repeat(999)));
+    assert_eq!(words.map(|title| title.chars().count()), Some(199), "blanks count, the last goes");
 }
 
 #[test]

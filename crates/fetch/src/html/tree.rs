@@ -138,24 +138,26 @@ impl Tree {
     /// The text below `root`, blanks collapsed, at most `max` characters.
     pub(super) fn line_of_text(&self, root: Id, max: usize) -> String {
         let mut line = String::new();
-        let mut chars = 0;
+        let mut left = max;
+        let mut push = |line: &mut String, character: char| {
+            // One blank between words, counted like every character.
+            let wanted = character != ' ' || !(line.is_empty() || line.ends_with(' '));
+            if wanted && left > 0 {
+                line.push(character);
+                left -= 1;
+            }
+        };
         for text in self.descendants(root).filter_map(|id| self.text(id)) {
             let mut lead = text.starts_with(|c: char| c.is_whitespace());
             for word in text.split_whitespace() {
-                if lead && !line.is_empty() {
-                    line.push(' ');
+                if lead {
+                    push(&mut line, ' ');
                 }
                 lead = true;
-                for c in word.chars().filter(|c| !c.is_control()) {
-                    if chars == max {
-                        return line;
-                    }
-                    line.push(c);
-                    chars += 1;
-                }
+                word.chars().filter(|c| !c.is_control()).for_each(|c| push(&mut line, c));
             }
-            if text.ends_with(|c: char| c.is_whitespace()) && !line.ends_with(' ') {
-                line.push(' ');
+            if text.ends_with(|c: char| c.is_whitespace()) {
+                push(&mut line, ' ');
             }
         }
         line.trim().to_owned()
