@@ -19,6 +19,8 @@ mod connect;
 mod content;
 mod decode;
 mod error;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod guard;
 mod hosts;
 mod html;

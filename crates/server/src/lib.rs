@@ -9,6 +9,8 @@
 mod calls;
 mod catalog;
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod handler;
 pub mod http;
 mod progress;

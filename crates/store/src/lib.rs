@@ -31,6 +31,8 @@ mod courtesy;
 mod document;
 mod error;
 mod find;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod gate;
 mod growing;
 mod ids;

@@ -18,6 +18,8 @@ mod execute;
 mod fetch_index;
 mod flights;
 mod freshness;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod index;
 mod jobs;
 mod limits;

@@ -60,7 +60,7 @@ pub(super) async fn exchange(
 }
 
 /// The request's head as the server gets it.
-fn head(request: &Plain) -> Vec<u8> {
+pub(super) fn head(request: &Plain) -> Vec<u8> {
     let Plain { target, method, path, version, headers, body } = request;
     let host = match target.port() {
         80 => target.host().to_string(),

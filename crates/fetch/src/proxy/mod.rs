@@ -17,6 +17,8 @@ mod chunked;
 mod denial;
 mod dial;
 mod forward;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod head;
 mod hello;
 mod policy;

@@ -5,6 +5,8 @@
 
 mod ending;
 mod flights;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod lines;
 mod stream;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use memchr::memmem;
 /// Bytes a chunk is filled to when borders allow it (measured best for retrieval by hits per byte).
 pub(super) const TARGET: usize = 1_536;
 /// Bytes no chunk exceeds, also for one endless line.
-pub(super) const LIMIT: usize = 2_048;
+pub(crate) const LIMIT: usize = 2_048;
 /// From here on an ordinary border may end a chunk.
 const HALF: usize = TARGET / 2;
 /// From here on the start of a definition may end a chunk: a whole function beats a full chunk.

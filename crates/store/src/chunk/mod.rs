@@ -28,6 +28,8 @@ mod title;
 
 use std::ops::Range;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use cut::LIMIT;
 pub use table::{ContentKind, Kind};
 
 /// One piece of a text: what it is about and where it lies.
@@ -67,6 +69,12 @@ struct Step {
     level: u32,
     /// How the step reads in a title.
     label: String,
+}
+
+/// Every kind there is.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn all_kinds() -> impl Iterator<Item = ContentKind> {
+    table::rows().map(|row| row.kind)
 }
 
 /// Cuts a whole text. `name` is the title of last resort.

@@ -6,6 +6,8 @@
 //! be told is refused.
 
 mod commands;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod gate;
 mod hidden;
 mod pattern;

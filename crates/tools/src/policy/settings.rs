@@ -21,7 +21,7 @@ const LARGEST: u64 = 4 << 20;
 /// One file that may hold rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Source {
-    path: PathBuf,
+    pub path: PathBuf,
     /// How it is called to the caller: without the home directory.
     pub shown: String,
     /// What `/…` in a `Read` rule may be relative to: clients did not always mean the same.
@@ -168,7 +168,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The entries of `permissions.deny`.
-fn rules(text: &[u8]) -> Result<Vec<String>, String> {
+pub(super) fn rules(text: &[u8]) -> Result<Vec<String>, String> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     if text.iter().all(u8::is_ascii_whitespace) {
         return Ok(Vec::new());
@@ -185,7 +185,12 @@ fn rules(text: &[u8]) -> Result<Vec<String>, String> {
 }
 
 /// Takes one rule in; those of other tools are their own business.
-fn add(loaded: &mut Loaded, text: &str, source: &Source, bases: &Bases<'_>) -> Result<(), String> {
+pub(super) fn add(
+    loaded: &mut Loaded,
+    text: &str,
+    source: &Source,
+    bases: &Bases<'_>,
+) -> Result<(), String> {
     let text = text.trim();
     let (tool, specifier) = match text.split_once('(') {
         Some((tool, rest)) => (tool.trim(), Some(rest.strip_suffix(')'))),

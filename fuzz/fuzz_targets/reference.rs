@@ -1,0 +1,4 @@
+//! References.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| quietcontext_tools::fuzzing::reference(data));
