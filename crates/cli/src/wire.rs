@@ -108,6 +108,7 @@ pub(crate) fn build(configured: Configured, root: Root) -> Wired {
         ..FetchConfig::default()
     };
     let executor = Arc::new(Executor::new(ExecConfig {
+        binary: PathBuf::from("/proc/self/exe"),
         scratch: scratch(&data_dir),
         path,
         passed: settings.sandbox.variables.clone(),
@@ -146,7 +147,6 @@ fn boxes(sandbox: Sandbox, data_dir: &Path, surroundings: &Surroundings) -> exec
         surroundings.home.as_deref().or(listed.as_deref()).unwrap_or(Path::new("/nonexistent"));
     let home = place::real(home);
     exec::Confinement::Boxed(Box::new(BoxConfig {
-        binary: PathBuf::from("/proc/self/exe"),
         mode,
         // `HOME` may be set to anything; what the user has to hide lies in the other one too.
         other_homes: listed

@@ -90,7 +90,6 @@ fn measure(base: &Path) -> Outcome {
 
 fn config(base: &Path) -> BoxConfig {
     BoxConfig {
-        binary: SELF.into(),
         mode: Mode::WorkspaceWrite,
         home: base.join("home"),
         other_homes: std::env::var_os("HOME").map(PathBuf::from).into_iter().collect(),
@@ -105,6 +104,7 @@ fn config(base: &Path) -> BoxConfig {
 
 fn executor(base: &Path, confinement: Confinement) -> Executor {
     Executor::new(ExecConfig {
+        binary: SELF.into(),
         scratch: vec![base.join("scratch")],
         path: std::env::var_os("PATH").unwrap_or_default(),
         environment: std::env::vars_os().collect(),

@@ -15,9 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::ExecError;
 use crate::executor::Held;
-use crate::sandbox::{
-    self, Assessment, Launcher, Limits, Mode, Network, NetworkNamespace, Profile, Rung,
-};
+use crate::sandbox::{self, Assessment, Limits, Mode, Network, NetworkNamespace, Profile};
 use crate::scratch::Scratch;
 
 /// How the programs of an executor are held.
@@ -32,8 +30,6 @@ pub enum Confinement {
 /// What is the same for every box of an executor. Paths are canonical.
 #[derive(Debug, Clone)]
 pub struct BoxConfig {
-    /// The binary whose `main` calls [`sandbox::child_main`]: `/proc/self/exe` but for tests.
-    pub binary: PathBuf,
     /// Whether workspaces may be written.
     pub mode: Mode,
     /// The user's home, as in `HOME`.
@@ -96,8 +92,6 @@ pub(crate) struct Boxes {
     config: BoxConfig,
     /// Made before the first box, and then kept: what this machine can hold.
     assessment: Mutex<Option<Arc<Assessment>>>,
-    /// What starts their supervisors.
-    launcher: Arc<Launcher>,
     /// Networks of running background programs, by workspace.
     networks: Mutex<HashMap<PathBuf, Weak<NetworkNamespace>>>,
 }
@@ -176,23 +170,24 @@ impl Boxes {
         let shown: Vec<_> =
             programs.filter(|entry| entry.is_dir() && sandbox::hides(entry, &homes)).collect();
         config.readable.extend(shown);
-        Self {
-            launcher: Arc::new(Launcher::new(config.binary.clone(), Some(config.limits.clone()))),
-            config,
-            assessment: Mutex::default(),
-            networks: Mutex::default(),
-        }
+        Self { config, assessment: Mutex::default(), networks: Mutex::default() }
     }
 
-    /// What this machine can hold, tried once; `scratch` is where the canary gets a workspace.
-    pub(crate) fn assessment(&self, scratch: &Scratch) -> Result<Arc<Assessment>, ExecError> {
+    /// What this machine can hold, tried once by this binary. `scratch` is where the canary gets a
+    /// workspace; `meanwhile` is done before the trial.
+    pub(crate) fn assessment(
+        &self,
+        binary: &Path,
+        scratch: &Scratch,
+        meanwhile: impl FnOnce(),
+    ) -> Result<Arc<Assessment>, ExecError> {
         let mut known = self.assessment.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(assessment) = known.as_ref() {
             return Ok(Arc::clone(assessment));
         }
         let directory = scratch.run_directory()?;
-        self.launcher.prepare();
-        let made = sandbox::assess(&self.config.binary, directory.path()).map_err(|source| {
+        meanwhile();
+        let made = sandbox::assess(binary, directory.path()).map_err(|source| {
             ExecError::Spawn { program: "the sandbox".into(), step: "try it", source }
         })?;
         let made = Arc::new(made);
@@ -203,14 +198,6 @@ impl Boxes {
     /// The same if it has been made.
     pub(crate) fn known(&self) -> Option<Arc<Assessment>> {
         self.assessment.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// The layers that hold a box here, or the line with which programs are refused.
-    pub(crate) fn rung(&self, scratch: &Scratch) -> Result<Rung, ExecError> {
-        let assessment = self.assessment(scratch)?;
-        assessment.rung.ok_or_else(|| {
-            ExecError::Unconfinable(assessment.announcement.clone().unwrap_or_default())
-        })
     }
 
     /// What one program may do.
@@ -272,14 +259,6 @@ impl Boxes {
 
     pub(crate) fn held(&self) -> Held<'_> {
         Held { mode: self.config.mode, limits: &self.config.limits }
-    }
-
-    pub(crate) fn launcher(&self) -> &Arc<Launcher> {
-        &self.launcher
-    }
-
-    pub(crate) fn binary(&self) -> &Path {
-        &self.config.binary
     }
 
     /// The network of a running background program of the workspace.

@@ -20,7 +20,7 @@ use crate::project::ProjectTools;
 use crate::request::{Run, RunRequest};
 use crate::run::Prepared;
 use crate::runtime::{self, Runtime};
-use crate::sandbox::{Assessment, Limits, Mode, Rung, STAGE};
+use crate::sandbox::{Assessment, Launcher, Limits, Mode, Rung, STAGE};
 use crate::scratch::Scratch;
 
 /// What an executor is built from. Taken once, by the one place that reads the environment.
@@ -39,6 +39,9 @@ pub struct ExecConfig {
     pub output_cap: u64,
     /// How programs are held.
     pub confinement: Confinement,
+    /// The binary whose `main` calls [`crate::sandbox::child_main`] for its hidden role:
+    /// `/proc/self/exe` but for tests.
+    pub binary: PathBuf,
 }
 
 /// What holds the programs of an executor: to say it where a program ran into it.
@@ -61,6 +64,9 @@ pub struct Executor {
 pub(crate) struct Shared {
     /// `None`: programs are not confined.
     boxes: Option<Arc<Boxes>>,
+    pub(crate) binary: PathBuf,
+    /// What starts their supervisors.
+    launcher: Arc<Launcher>,
     /// Whether what is weaker on this machine has been said.
     announced: AtomicBool,
     pub(crate) environment: Environment,
@@ -78,8 +84,11 @@ impl Executor {
             Confinement::Off => None,
             Confinement::Boxed(boxes) => Some(Arc::new(Boxes::new(*boxes, &config.path))),
         };
+        let limits = boxes.as_ref().map(|boxes| boxes.held().limits.clone());
         let shared = Shared {
             boxes,
+            launcher: Arc::new(Launcher::new(config.binary.clone(), limits)),
+            binary: config.binary,
             announced: AtomicBool::new(false),
             environment: Environment::new(&config.environment, &config.passed, config.path),
             scratch: Arc::new(Scratch::new(config.scratch)),
@@ -117,7 +126,7 @@ impl Executor {
     pub fn assessment(&self) -> Result<Option<Arc<Assessment>>, ExecError> {
         match &self.shared.boxes {
             None => Ok(None),
-            Some(boxes) => boxes.assessment(&self.shared.scratch).map(Some),
+            Some(boxes) => self.shared.assessment(boxes).map(Some),
         }
     }
 
@@ -147,9 +156,7 @@ impl Executor {
     /// A process that ends right after this call, or without it, takes its programs along as well.
     pub fn shutdown(&self) {
         self.shared.shutdown.cancel();
-        if let Some(boxes) = &self.shared.boxes {
-            boxes.launcher().dismiss();
-        }
+        self.shared.launcher.dismiss();
     }
 }
 
@@ -159,12 +166,25 @@ impl Shared {
         self.boxes.as_deref()
     }
 
+    /// What this machine can hold, tried once.
+    fn assessment(&self, boxes: &Boxes) -> Result<Arc<Assessment>, ExecError> {
+        boxes.assessment(&self.binary, &self.scratch, || self.launcher.prepare())
+    }
+
+    /// The layers that hold a box here, or the line with which programs are refused.
+    pub(crate) fn rung(&self, boxes: &Boxes) -> Result<Rung, ExecError> {
+        let assessment = self.assessment(boxes)?;
+        assessment.rung.ok_or_else(|| {
+            ExecError::Unconfinable(assessment.announcement.clone().unwrap_or_default())
+        })
+    }
+
     /// Starts a command line, in a box where the user did not choose otherwise. Either way the run
     /// gets a supervisor and follows it in the same manner.
-    pub(crate) fn start(&self, launch: &Launch<'_>) -> Result<Box<dyn Supervisor>, ExecError> {
+    pub(crate) fn start(&self, launch: &Launch<'_>) -> Result<Supervisor, ExecError> {
         let started = match &self.boxes {
-            None => launch.start_unconfined(),
-            Some(boxes) => launch.start_boxed(boxes, boxes.rung(&self.scratch)?),
+            None => launch.start_unconfined(&self.launcher),
+            Some(boxes) => launch.start_boxed(&self.launcher, boxes, self.rung(boxes)?),
         };
         started.map_err(|source| ExecError::Spawn {
             program: crate::run::file_name(&launch.program),
@@ -177,7 +197,7 @@ impl Shared {
     /// the same short path. It stands in every message that names the program.
     pub(crate) fn shown(&self, directory: &Path) -> Result<PathBuf, ExecError> {
         match &self.boxes {
-            Some(boxes) if boxes.rung(&self.scratch)? == Rung::Namespaces => Ok(STAGE.into()),
+            Some(boxes) if self.rung(boxes)? == Rung::Namespaces => Ok(STAGE.into()),
             _ => Ok(directory.to_owned()),
         }
     }
@@ -186,7 +206,7 @@ impl Shared {
     pub(crate) fn check_confinement(&self) -> Result<(), ExecError> {
         match &self.boxes {
             None => Ok(()),
-            Some(boxes) => boxes.rung(&self.scratch).map(drop),
+            Some(boxes) => self.rung(boxes).map(drop),
         }
     }
 

@@ -14,8 +14,7 @@ use crate::spool::{Spool, SpoolWriter};
 
 /// A background program. Dropping the handle asks it to stop, and does not wait.
 ///
-/// It has a thread of its own, from before its start to after its end: the kernel ends the program
-/// when that thread goes, and it goes with the server, however the server ends.
+/// It has a thread of its own, which follows it from its start to its end.
 #[derive(Debug)]
 pub struct Job {
     output: SpoolWriter,

@@ -12,19 +12,19 @@ use crate::error::ExecError;
 use crate::executor::Shared;
 use crate::input::{open_input, stage_content};
 use crate::language::Language;
-use crate::launch::{Launch, Step, Supervisor};
+use crate::launch::{Launch, Supervisor};
 use crate::memory;
 use crate::plan::{Build, Plan, Planning};
 use crate::project::ProjectTools;
 use crate::request::{Exit, Input, Program, Run, RunRequest, Streams, View};
 use crate::runtime::{self, Runtime};
-use crate::sandbox::{Failure, Step as BoxStep};
+use crate::sandbox::{Failure, Step};
 use crate::scratch::RunDirectory;
 use crate::spool::SpoolWriter;
 use crate::watch::{Ended, Limits, watch};
 
-/// How often a start is tried again while the program's file is still open for writing: a fork
-/// for another run may hold a copy of the descriptor for a moment.
+/// How often a start is tried again while the program's file is still open for writing: a process
+/// that is just being started elsewhere may hold a copy of the descriptor for a moment.
 const BUSY_TRIES: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(2);
 
@@ -165,7 +165,7 @@ impl Prepared {
         request: &RunRequest,
         limits: Limits<'_>,
         capture: &mut Capture,
-        ending: &mut Option<Box<dyn Supervisor>>,
+        ending: &mut Option<Supervisor>,
     ) -> Result<Outcome, ExecError> {
         let context = Context { shared, request, limits, prepared: self };
         if let Some(build) = &self.plan.build
@@ -205,7 +205,7 @@ impl Context<'_> {
         &self,
         build: &Build,
         capture: &mut Capture,
-        ending: &mut Option<Box<dyn Supervisor>>,
+        ending: &mut Option<Supervisor>,
     ) -> Result<Option<Outcome>, ExecError> {
         let scratch = &self.shared.scratch;
         let key = built::key(build);
@@ -233,7 +233,7 @@ impl Context<'_> {
         command: &Command<'_>,
         input: &Input,
         capture: &mut Capture,
-        ending: &mut Option<Box<dyn Supervisor>>,
+        ending: &mut Option<Supervisor>,
     ) -> Result<Outcome, ExecError> {
         let stdin = open_input(input)?;
         let environment = self.shared.environment.for_run(
@@ -271,7 +271,7 @@ impl Context<'_> {
             drop(ends);
             // The program is only just being started: this costs no time of the run.
             let kills = memory::kills();
-            let ended = watch(launched.as_mut(), capture, self.limits);
+            let ended = watch(&mut launched, capture, self.limits);
             let blocked = launched.blocked();
             if ended.is_ok()
                 && let Some(before) = ending.replace(launched)
@@ -284,17 +284,15 @@ impl Context<'_> {
                     let out_of_memory = exit != Exit::Code(0) && memory::kills() > kills;
                     return Ok(Outcome { exit, left_behind, blocked, out_of_memory });
                 }
-                Ok(Ended::Failed { step: Step::Directory, .. }) => {
-                    return Err(ExecError::CwdMissing);
-                }
-                Ok(Ended::Refused(failure)) => return Err(self.refused(command, &failure)),
-                Ok(Ended::Failed { step: Step::Execute, source })
-                    if source.raw_os_error() == Some(libc::ETXTBSY) && tries < BUSY_TRIES =>
+                Ok(Ended::Refused(failure))
+                    if failure.step == Step::Execute
+                        && failure.errno == libc::ETXTBSY
+                        && tries < BUSY_TRIES =>
                 {
                     tries += 1;
                     std::thread::sleep(BUSY_PAUSE);
                 }
-                Ok(Ended::Failed { step, source }) => return Err(spawn(step.describe(), source)),
+                Ok(Ended::Refused(failure)) => return Err(self.refused(command, &failure)),
                 Err(source) => return Err(spawn("follow the process", source)),
             }
         }
@@ -302,18 +300,25 @@ impl Context<'_> {
 }
 
 impl Context<'_> {
-    /// A box's failure as the caller's: the program's own where it is one.
+    /// A supervisor's failure as the caller's: the program's own where it is one.
     fn refused(&self, command: &Command<'_>, failure: &Failure) -> ExecError {
+        let confined = self.shared.boxes().is_some();
+        let spawn = |step| ExecError::Spawn {
+            program: file_name(command.program),
+            step,
+            source: std::io::Error::from_raw_os_error(failure.errno),
+        };
         match failure.step {
-            BoxStep::WorkingDirectory => ExecError::CwdHidden,
-            BoxStep::Execute => ExecError::Spawn {
-                program: file_name(command.program),
-                step: Step::Execute.describe(),
-                source: std::io::Error::from_raw_os_error(failure.errno),
-            },
+            Step::WorkingDirectory if confined => ExecError::CwdHidden,
+            Step::WorkingDirectory => ExecError::CwdMissing,
+            Step::Execute => spawn("execute"),
             _ => {
-                tracing::warn!(%failure, "no box");
-                ExecError::Box { step: self.shown(failure) }
+                tracing::warn!(%failure, "nothing was started");
+                if confined {
+                    ExecError::Box { step: self.shown(failure) }
+                } else {
+                    spawn(failure.step.name())
+                }
             }
         }
     }

@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cancel::Cancel;
 use crate::capture::{Capture, Room};
-use crate::launch::{Received, Report, STOP_LIMIT, Step, Supervisor};
+use crate::launch::{Received, STOP_LIMIT, Supervisor};
 use crate::request::Exit;
 use crate::sandbox::Failure;
 use crate::signal;
@@ -39,22 +39,20 @@ impl Limits<'_> {
 pub(crate) enum Ended {
     /// It ran.
     Ran { exit: Exit, left_behind: u32 },
-    /// It could not be started.
-    Failed { step: Step, source: io::Error },
-    /// Its box could not be built, or it could not be started there.
+    /// Its box could not be built, or it could not be started.
     Refused(Failure),
 }
 
 /// Follows the launched program until nothing of it is left but its supervisor, which is ending
 /// and remains to be reaped.
 pub(crate) fn watch(
-    launched: &mut dyn Supervisor,
+    launched: &mut Supervisor,
     capture: &mut Capture,
     limits: Limits<'_>,
 ) -> io::Result<Ended> {
     // Set once the tree is being stopped: why, and until when that may take.
     let mut stopping: Option<(Exit, Instant)> = None;
-    let report = loop {
+    let ended = loop {
         if stopping.is_none()
             && let Some(exit) = limits.reached()
         {
@@ -80,21 +78,19 @@ pub(crate) fn watch(
         if ready.report {
             match launched.try_report()? {
                 Received::Nothing => {}
-                Received::Report(report) => break Some(report),
+                Received::Ended(ended) => break Some(ended),
                 Received::Refused(failure) => return Ok(Ended::Refused(failure)),
                 Received::End => break None,
             }
         }
     };
     let over = capture.finish() == Room::Exceeded;
-    let (exit, left_behind) = match report {
-        Some(Report::Failed { step, errno }) => {
-            return Ok(Ended::Failed { step, source: io::Error::from_raw_os_error(errno) });
-        }
-        Some(Report::Ended { status, stopped, left_behind }) => {
-            let own = signal::exit_of(status);
+    let (exit, left_behind) = match ended {
+        Some(ended) => {
+            let own = signal::exit_of(ended.wait_status);
             // A program that ended by itself just before it was told to has its own exit.
-            (stopping.filter(|_| stopped).map_or(own, |(exit, _)| exit), left_behind)
+            let exit = stopping.filter(|_| ended.stopped).map_or(own, |(exit, _)| exit);
+            (exit, ended.left_behind)
         }
         None => {
             let own = launched.reap().map_or(Exit::Code(-1), signal::exit_of);
@@ -112,7 +108,7 @@ struct Ready {
 
 /// Waits until something can be read, a limit is reached, or `until`.
 fn wait(
-    launched: &dyn Supervisor,
+    launched: &Supervisor,
     capture: &Capture,
     limits: Limits<'_>,
     until: Option<Instant>,

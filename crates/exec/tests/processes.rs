@@ -73,14 +73,14 @@ fn the_deadline_stops_everything_and_keeps_what_was_printed() {
     let bench = Bench::new();
     let mut request =
         bench.request("python", &format!("{ESCAPE}print('partial', flush=True)\ntime.sleep(1000)"));
-    request.deadline = Some(Instant::now() + Duration::from_millis(1500));
+    request.deadline = Some(Instant::now() + Duration::from_secs(3));
     let started = Instant::now();
     let run = bench.executor.run(&request, &Cancel::new()).unwrap();
-    assert!(started.elapsed() >= Duration::from_millis(1400));
+    assert!(started.elapsed() >= Duration::from_millis(2900));
     assert_eq!(run.exit, Exit::TimedOut);
     assert_eq!(run.left_behind, 0);
     dead(&bench.root.join("pids"), 1);
-    if started.elapsed() < Duration::from_secs(3) {
+    if started.elapsed() < Duration::from_secs(5) {
         assert_eq!(text(&run.stdout), "partial\n");
     }
     bench.assert_clean();

@@ -1,45 +1,32 @@
 //! Starting one command line under a supervisor, and stopping it: the crate's only way to a process.
 //!
-//! A [`Launch`] is a plain description, and a [`Supervisor`] is what watches over the program once
-//! it was started. [`Launch::start_boxed`] and [`Launch::start_unconfined`] lead from the first to
-//! the second, and [`crate::executor::Shared::start`] is the one place that chooses the way.
-//!
-//! # Who watches whom
-//!
-//! In a box the supervisor is the box's own ([`crate::sandbox`]). Without confinement:
-//!
 //! ```text
-//! server thread ── supervisor (own session, subreaper) ── main process (own group) ── whatever
+//! server ── supervisor (own session) ── the program in its box, or without one ── whatever
 //! ```
 //!
-//! The supervisor is a fork of the server that never executes anything else. It waits for the main
-//! process, stops what is left below it, writes one [`Report`] and ends. The kernel tells it when
-//! the server's thread is gone (parent-death signal), so that `kill -9` of the server ends the tree
-//! as well. The signal follows the *thread* that forked: callers stay in that thread until the end.
+//! Every program has a supervisor of its own, which the launcher has forked ([`crate::sandbox`]). It
+//! waits for the main process, stops what is left below it, reports and ends. Its socket tells it
+//! when the server has had enough, or is gone, so that `kill -9` of the server ends the tree as well.
 
-mod boxed;
-mod child;
-mod prepare;
-mod process;
-mod report;
+mod supervisor;
 mod sweep;
-mod tree;
 
 use std::ffi::OsString;
-use std::fmt;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::confinement::Place;
-use crate::sandbox::Failure;
+use crate::confinement::{Boxes, Place};
+use crate::sandbox::{Given, Launcher, Limits, Profile, Rung, Specification};
 
-pub(crate) use process::STOP_LIMIT;
-pub(crate) use report::{Report, Step};
+use supervisor::Ways;
+pub(crate) use supervisor::{Received, STOP_LIMIT, Supervisor};
 
-/// How long the supervisor waits for leftovers to end by themselves once the main process has
-/// ended: enough for the consumers of a process substitution to finish, short for a person.
-pub(crate) const GRACE_MILLISECONDS: u32 = 200;
+/// How long what a program without a box has left may still end by itself: enough for the consumers
+/// of a process substitution to finish, short for a person.
+const GRACE: Duration = Duration::from_millis(200);
 
 /// One command line with everything it is started with.
 #[derive(Debug)]
@@ -62,43 +49,47 @@ pub(crate) struct Launch<'a> {
     pub(crate) place: Place<'a>,
 }
 
-/// What watches over a started program and ends with it. Dropping one that was not reaped stops
-/// the program with everything below it.
-pub(crate) trait Supervisor: fmt::Debug {
-    /// Readable once the report is there, or will never come.
-    fn report_fd(&self) -> BorrowedFd<'_>;
-
-    /// The report, when it has arrived.
-    fn try_report(&mut self) -> io::Result<Received>;
-
-    /// Tells it to stop everything and to report; returns at once.
-    fn stop(&self);
-
-    /// Ends it by force, with what can be found of the program, because it took too long to stop.
-    fn kill(&mut self);
-
-    /// Collects it when it has reported or was killed. Returns its wait status.
-    fn reap(&mut self) -> Option<i32>;
-
-    /// Lets go of it once it has reported: it ends by itself.
-    fn release(self: Box<Self>);
-
-    /// What the program asked of the network and did not get ([`crate::Outlet::blocked`]).
-    fn blocked(&self) -> Option<String> {
-        None
+impl Launch<'_> {
+    /// Starts the program in a box. A box that cannot be built, and a program that cannot be
+    /// executed, are not errors here: the supervisor reports them.
+    pub(crate) fn start_boxed(
+        &self,
+        launcher: &Arc<Launcher>,
+        boxes: &Arc<Boxes>,
+        rung: Rung,
+    ) -> io::Result<Supervisor> {
+        let place = &self.place;
+        let joined = place.root.and_then(|root| boxes.network(root));
+        let profile = boxes.profile(place, &self.program, &self.cwd, self.environment.clone());
+        let mut specification =
+            Specification::boxed(rung, profile, &self.program, &self.arguments)?;
+        specification.share_network = place.shares_ports && joined.is_none();
+        let given = Given { join: joined.as_deref(), ..self.given() };
+        let supervised = launcher.order(specification, &given)?;
+        let ways = Ways {
+            boxes: Arc::clone(boxes),
+            root: place.root.map(PathBuf::from),
+            outbound: place.outbound.cloned(),
+            outlet: None,
+            network: joined.filter(|_| place.shares_ports),
+        };
+        Ok(Supervisor::new(supervised, Some(ways)))
     }
-}
 
-/// What has come from a supervisor.
-#[derive(Debug)]
-pub(crate) enum Received {
-    /// Nothing yet.
-    Nothing,
-    /// The report.
-    Report(Report),
-    /// The box could not be built, or the program not be started in it; nothing ran.
-    Refused(Failure),
-    /// It ended without a report, which takes somebody else's SIGKILL; what it could not stop any
-    /// more has been stopped as far as it can be found.
-    End,
+    /// Starts the program without a box, where the user chose so. One that cannot be executed is not
+    /// an error here either.
+    pub(crate) fn start_unconfined(&self, launcher: &Arc<Launcher>) -> io::Result<Supervisor> {
+        let profile = Profile {
+            environment: self.environment.clone(),
+            limits: Limits { grace: GRACE, ..Limits::default() },
+            ..Profile::new(self.cwd.clone(), self.cwd.clone())
+        };
+        let specification = Specification::bare(profile, &self.program, &self.arguments);
+        let supervised = launcher.order(specification, &self.given())?;
+        Ok(Supervisor::new(supervised, None))
+    }
+
+    fn given(&self) -> Given<'_> {
+        Given { stdin: self.stdin, stdout: self.stdout, stderr: self.stderr, join: None }
+    }
 }

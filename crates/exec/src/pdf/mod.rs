@@ -174,9 +174,9 @@ impl Shared {
             shares_ports: false,
             builds: false,
         };
-        let rung = self.boxes().map(|boxes| boxes.rung(&self.scratch)).transpose()?;
+        let rung = self.boxes().map(|boxes| self.rung(boxes)).transpose()?;
         let profile = match self.boxes() {
-            Some(boxes) => boxes.profile(&place, boxes.binary(), own, Vec::new()),
+            Some(boxes) => boxes.profile(&place, &self.binary, own, Vec::new()),
             None => Profile::new(own.to_owned(), own.to_owned()),
         };
         let profile = Profile {
@@ -186,10 +186,9 @@ impl Shared {
             writable: Vec::new(),
             ..profile
         };
-        let binary = self.boxes().map_or("/proc/self/exe".as_ref(), |boxes| boxes.binary());
         let started = (|| {
             let stdin = input.as_fd().try_clone_to_owned()?;
-            let (mut command, link) = sandbox::reader(binary, rung, profile, stdin)?;
+            let (mut command, link) = sandbox::reader(&self.binary, rung, profile, stdin)?;
             command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::null());
             Ok(Reader { child: command.spawn()?, link, rung })
         })();

@@ -10,7 +10,7 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -25,8 +25,8 @@ use rustix::net::{
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::codec::Wire as _;
-use super::parent::{ORDER, ORDERS, TAKEN, bare, receive, sealed, send, specification};
-use super::{Launch, Limits, Link, Profile};
+use super::parent::{ORDER, ORDERS, TAKEN, bare, receive, sealed, send};
+use super::{Limits, Link, NetworkNamespace, Specification};
 
 /// How long a launcher waits for the next order. Then there is no process of ours but the server.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -68,6 +68,17 @@ impl Keeper {
     }
 }
 
+/// The descriptors of an order.
+#[derive(Debug)]
+pub(crate) struct Given<'a> {
+    /// As [`super::Launch::stdin`].
+    pub(crate) stdin: BorrowedFd<'a>,
+    pub(crate) stdout: BorrowedFd<'a>,
+    pub(crate) stderr: BorrowedFd<'a>,
+    /// The network of an earlier box of the same workspace, to reach its ports.
+    pub(crate) join: Option<&'a NetworkNamespace>,
+}
+
 /// A supervisor that has its order. The server collects it.
 #[derive(Debug)]
 pub(crate) struct Supervised {
@@ -92,21 +103,17 @@ impl Launcher {
         }
     }
 
-    /// Has a program run by a supervisor, with these as standard output and error.
+    /// Has a program run by a supervisor.
     pub(crate) fn order(
         self: &Arc<Self>,
-        profile: &Profile,
-        program: &Path,
-        arguments: &[std::ffi::OsString],
-        launch: &Launch<'_>,
-        streams: [BorrowedFd<'_>; 2],
+        mut specification: Specification,
+        given: &Given<'_>,
     ) -> io::Result<Supervised> {
-        let mut specification = specification(profile, program, arguments, launch)?;
         specification.streams = true;
+        specification.join = given.join.is_some();
         let memory = sealed(&specification.to_bytes())?;
-        let [stdout, stderr] = streams;
-        let mut descriptors = vec![memory.as_fd(), launch.stdin.as_fd(), stdout, stderr];
-        descriptors.extend(launch.join.iter().flat_map(|net| [net.user.as_fd(), net.net.as_fd()]));
+        let mut descriptors = vec![memory.as_fd(), given.stdin, given.stdout, given.stderr];
+        descriptors.extend(given.join.iter().flat_map(|net| [net.user.as_fd(), net.net.as_fd()]));
         for _ in 0..TRIES {
             let Ready { process, socket, keeper } = self.take()?;
             match send(socket.as_fd(), ORDER, &descriptors) {

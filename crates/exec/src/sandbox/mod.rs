@@ -22,8 +22,8 @@
 //! 4. [`Link::stop`], or dropping the link, ends everything in the box; so does the server's death;
 //! 5. wait for the child after [`Event::Closed`]: it has removed what the box needed on the disk.
 //!
-//! Programs in a row come from a launcher, which is such a process too and forks a supervisor for
-//! each order.
+//! Programs in a row come from a launcher, which is such a process too and forks a supervisor ahead of
+//! each order; also those that run without a box, where the user chose so.
 //!
 //! The socket is the supervisor's standard input: the specification and the descriptors go in,
 //! the report of a failed step or of the program's end comes out, and closing it ends the box. The
@@ -44,7 +44,8 @@ mod table;
 pub use canary::{Escape, canary};
 pub use child::child_main;
 pub use ladder::{Assessment, Rung, assess};
-pub(crate) use launcher::{Keeper, Launcher, Supervised};
+pub(crate) use launcher::{Given, Keeper, Launcher, Supervised};
+pub(crate) use parent::Specification;
 pub use parent::{Launch, Link, NetworkNamespace, command};
 pub use probe::{Layer, LayerState, probe};
 pub use profile::{Limits, Mode, Network, Profile, ProfileError};

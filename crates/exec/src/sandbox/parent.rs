@@ -52,7 +52,7 @@ pub struct NetworkNamespace {
 /// What the supervisor is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Run the program.
+    /// Run the program in a box.
     Run,
     /// Report which layers this kernel gives; nothing runs.
     Probe,
@@ -62,11 +62,13 @@ pub(super) enum Action {
     Read,
     /// The same without a box, behind the reader's own filter.
     ReadBare,
+    /// Run the program without a box.
+    RunBare,
 }
 
 /// The specification as it travels, in a sealed memory file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Specification {
+pub(crate) struct Specification {
     pub(super) action: Action,
     pub(super) rung: Rung,
     /// Process id of the server, to notice that it died before the death signal was set.
@@ -74,7 +76,8 @@ pub(super) struct Specification {
     /// Whether standard output and error come with the order; else they are the supervisor's own.
     pub(super) streams: bool,
     pub(super) join: bool,
-    pub(super) share_network: bool,
+    /// Whether the box's network is to be shared.
+    pub(crate) share_network: bool,
     pub(super) profile: Profile,
     pub(super) program: PathBuf,
     /// The zeroth included.
@@ -85,6 +88,24 @@ pub(super) struct Specification {
 }
 
 impl Specification {
+    /// A program in a box.
+    pub(crate) fn boxed(
+        rung: Rung,
+        profile: Profile,
+        program: &Path,
+        arguments: &[OsString],
+    ) -> io::Result<Self> {
+        profile.validate().map_err(io::Error::other)?;
+        let (program, arguments) = (program.to_path_buf(), arguments.to_vec());
+        Ok(Self { program, arguments, ..Self::built_in(Action::Run, rung, profile) })
+    }
+
+    /// A program without one: of the profile its directory, environment and grace count.
+    pub(crate) fn bare(profile: Profile, program: &Path, arguments: &[OsString]) -> Self {
+        let (program, arguments) = (program.to_path_buf(), arguments.to_vec());
+        Self { program, arguments, ..Self::built_in(Action::RunBare, Rung::Landlock, profile) }
+    }
+
     /// What the binary itself does in a program's place, with a network of its own.
     pub(super) fn built_in(action: Action, rung: Rung, profile: Profile) -> Self {
         Self {
@@ -122,7 +143,7 @@ impl Wire for Action {
         out.push(self.clone() as u8);
     }
     fn take(input: &mut &[u8]) -> Option<Self> {
-        [Self::Run, Self::Probe, Self::Canary, Self::Read, Self::ReadBare]
+        [Self::Run, Self::Probe, Self::Canary, Self::Read, Self::ReadBare, Self::RunBare]
             .get(usize::from(u8::take(input)?))
             .cloned()
     }
@@ -143,23 +164,12 @@ pub fn command(
     arguments: &[OsString],
     launch: Launch<'_>,
 ) -> io::Result<(Command, Link)> {
-    launch_with(&specification(profile, program, arguments, &launch)?, launch)
-}
-
-pub(super) fn specification(
-    profile: &Profile,
-    program: &Path,
-    arguments: &[OsString],
-    launch: &Launch<'_>,
-) -> io::Result<Specification> {
-    profile.validate().map_err(io::Error::other)?;
-    Ok(Specification {
+    let specification = Specification {
         join: launch.join.is_some(),
         share_network: launch.share_network,
-        program: program.to_path_buf(),
-        arguments: arguments.to_vec(),
-        ..Specification::built_in(Action::Run, launch.rung, profile.clone())
-    })
+        ..Specification::boxed(launch.rung, profile.clone(), program, arguments)?
+    };
+    launch_with(&specification, launch)
 }
 
 /// The first word on a supervisor's socket: its own specification comes with it.

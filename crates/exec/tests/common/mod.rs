@@ -34,7 +34,6 @@ pub(crate) fn boxes(directory: &Path) -> Confinement {
     let home = directory.join("home");
     std::fs::create_dir(&home).unwrap();
     Confinement::Boxed(Box::new(BoxConfig {
-        binary: env!("CARGO_BIN_EXE_quietcontext-box-lab").into(),
         mode: Mode::WorkspaceWrite,
         home: home.canonicalize().unwrap(),
         other_homes: std::env::var_os("HOME").map(PathBuf::from).into_iter().collect(),
@@ -79,6 +78,7 @@ impl Bench {
         let root = directory.path().join("root");
         std::fs::create_dir(&root).unwrap();
         let mut config = ExecConfig {
+            binary: env!("CARGO_BIN_EXE_quietcontext-box-lab").into(),
             scratch: vec![directory.path().join("scratch")],
             path: std::env::var_os("PATH").unwrap(),
             environment: std::env::vars_os().collect(),

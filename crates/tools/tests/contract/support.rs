@@ -171,6 +171,7 @@ impl Workspace {
 fn toolbox(folder: &Path, hosts: &[String], retention: Retention) -> Toolbox {
     let data = folder.join("data");
     let executor = Executor::new(ExecConfig {
+        binary: env!("CARGO_BIN_EXE_quietcontext-tools-lab").into(),
         scratch: vec![data.join("scratch"), folder.join("scratch")],
         path: std::env::var_os("PATH").unwrap_or_default(),
         environment: std::env::vars_os().collect(),

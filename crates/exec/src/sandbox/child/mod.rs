@@ -1,5 +1,6 @@
 //! The supervisor: the product's binary in its hidden role, outside the box it builds.
 
+mod bare;
 mod caches;
 mod canary;
 mod cgroup;
@@ -20,6 +21,7 @@ mod probe;
 mod program;
 mod protect;
 mod reader;
+mod reaper;
 mod reduced;
 mod repository;
 mod seccomp;
@@ -118,6 +120,7 @@ fn carry_out(order: &Order<'_>, ahead: Ahead) -> Result<(), Failure> {
         Action::Run | Action::Canary | Action::Read => reduced::supervise(order),
         Action::Probe => probe::run(order),
         Action::ReadBare => reader::bare(order),
+        Action::RunBare => bare::supervise(order),
     }
 }
 
@@ -126,6 +129,7 @@ fn carry_out(order: &Order<'_>, ahead: Ahead) -> Result<(), Failure> {
 fn begin() -> Option<Beginning> {
     // Whatever the server failed to mark close-on-exec ends here.
     descriptors::close_from(3).ok()?;
+    default_signals();
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).ok()?;
     let mut word = [0; 256];
     let (length, order) = receive(socket.as_fd(), &mut word, RecvFlags::empty()).ok()?;
@@ -149,6 +153,22 @@ fn begin() -> Option<Beginning> {
         return None;
     };
     Some(Beginning { channel, order, ahead })
+}
+
+/// Gives every signal its default effect, for all programs: what is ignored stays so through `exec`,
+/// and whoever started the server may have ignored some. But for SIGPIPE, which would end this
+/// process where the other end of a pipe is gone; each program gets it back.
+fn default_signals() {
+    // All zeroes mean the default action. The raw call, because the C library refuses the numbers
+    // that it keeps for itself.
+    let default = [0_u64; 4];
+    for signal in (1..=64).filter(|signal| *signal != libc::SIGPIPE) {
+        #[expect(unsafe_code, reason = "a structure of this frame, of the kernel's size")]
+        // SAFETY: no handler of this process is needed; two signals cannot be set, which is said.
+        unsafe {
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), 0_usize, 8_usize);
+        }
+    }
 }
 
 /// User and network namespace of an earlier box.

@@ -63,7 +63,7 @@ pub(super) fn fork(flags: i32) -> io::Result<Side> {
 }
 
 /// Stack of a process until it becomes another program: it builds the argument list and reports.
-const START_STACK_BYTES: usize = 256 * 1024;
+const START_STACK_BYTES: usize = 64 * 1024;
 
 /// Starts a process that becomes another program, in the way of `vfork`: it shares this one's memory,
 /// so that nothing is copied, and this one stands still until it has become the program or ended.

@@ -26,13 +26,21 @@ pub(super) fn become_program(
     if let Err(error) = descriptors::close_from_on_exec(3) {
         return Failure::new(Step::Descriptors, "", error);
     }
-    let error = execute(specification, additions);
+    execute(specification, additions)
+}
+
+/// Executes the program with its environment and these variables. Returns only when that failed.
+pub(super) fn execute(
+    specification: &Specification,
+    additions: &[(OsString, OsString)],
+) -> Failure {
+    let error = execve(specification, additions);
     Failure::new(Step::Execute, specification.program.to_string_lossy(), error)
 }
 
 /// `execve`, and not `execvp` as the standard library's: that one hands a file which is no program
 /// to a shell.
-fn execute(specification: &Specification, additions: &[(OsString, OsString)]) -> io::Error {
+fn execve(specification: &Specification, additions: &[(OsString, OsString)]) -> io::Error {
     let own = |(name, _): &&(OsString, OsString)| additions.iter().all(|(other, _)| other != name);
     let inherited = specification.profile.environment.iter().filter(own);
     let environment: io::Result<Vec<_>> = inherited.chain(additions).map(assignment).collect();
@@ -50,6 +58,10 @@ fn execute(specification: &Specification, additions: &[(OsString, OsString)]) ->
     unsafe {
         // The runtime of Rust ignores it.
         libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+        // A reaper takes none.
+        let mut none = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
         libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
     }
     io::Error::last_os_error()

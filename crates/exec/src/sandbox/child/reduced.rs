@@ -1,50 +1,40 @@
 //! The reduced box, where the kernel gives no user namespaces: Landlock and seccomp around the
 //! program, this process as the reaper of all it leaves behind.
 
-use std::collections::BTreeSet;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, getpid, kill_process, pidfd_open,
-    set_child_subreaper, set_parent_process_death_signal, waitpid,
-};
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 
 use super::super::ladder::LANDLOCK_SCOPES;
 use super::super::profile::{Mode, Profile};
-use super::super::report::{Ended, Failure, InStep as _, Message, Step};
+use super::super::report::{Failure, InStep as _, Message, Step};
 use super::super::table::{DEVICES, EMPTIED, ROOT_SECRETS, Show, TOOLCHAINS};
 use super::caches;
 use super::cgroup::Group;
 use super::namespaces::{self, Gate, Identity, Side};
+use super::reaper::Reaper;
 use super::view::system_directory;
-use super::{
-    First, Order, SETUP_FAILED, admit, descriptors, first_of, home, init, landlock, limits,
-    privileges,
-};
-use super::{program, protect, reap_for, seccomp};
-
-/// How long processes that were left behind are hunted.
-const HUNT: Duration = Duration::from_secs(2);
+use super::{Order, SETUP_FAILED, admit, home, init, landlock, limits, privileges, program};
+use super::{protect, seccomp};
 
 /// Runs the program under the layers that remain.
 pub(super) fn supervise(order: &Order<'_>) -> Result<(), Failure> {
     let profile = &order.specification.profile;
-    set_child_subreaper(Some(getpid())).step(Step::Supervise, "subreaper")?;
+    let reaper = Reaper::new()?;
     let supervisor = pidfd_open(getpid(), PidfdFlags::empty()).step(Step::Supervise, "")?;
     let gate = Gate::new().step(Step::Limits, "gate")?;
     let temporary = make_temporary()?;
     let group = Group::create(&profile.limits);
     let watched = start(order, group.as_ref(), &gate, &temporary, &supervisor).and_then(|main| {
         admit(group.as_ref(), &gate, main)?;
-        watch(order, main)
+        reaper.watch(order, main)
     });
     if let Some(group) = group {
         group.remove();
     }
     std::fs::remove_dir_all(&temporary).ok();
-    watched
+    watched.map(|ended| order.channel.tell(&Message::Ended(ended), &[]))
 }
 
 /// A temporary directory that only this box may write.
@@ -175,61 +165,6 @@ fn all_but(hidden: &[PathBuf]) -> Vec<PathBuf> {
         }
     }
     allowed
-}
-
-/// Waits for the program, then ends what it left.
-fn watch(order: &Order<'_>, main: Pid) -> Result<(), Failure> {
-    let process = pidfd_open(main, PidfdFlags::empty()).step(Step::Supervise, "")?;
-    descriptors::let_go_of_standard_streams();
-    let _ = set_parent_process_death_signal(None);
-    if let First::LetGo = first_of([process.as_fd(), process.as_fd()], order.channel)? {
-        hunt();
-        order.channel.tell(&Message::Ended(Ended::STOPPED), &[]);
-        return Ok(());
-    }
-    let ended = rustix::io::retry_on_intr(|| waitpid(Some(main), WaitOptions::empty()))
-        .step(Step::Supervise, "")?;
-    let wait_status = ended.map_or(0, |(_, status): (Pid, WaitStatus)| status.as_raw());
-    let quiet = reap_for(order.specification.profile.limits.grace);
-    let left_behind = if quiet { 0 } else { hunt() };
-    order.channel.tell(&Message::Ended(Ended { wait_status, left_behind, stopped: false }), &[]);
-    Ok(())
-}
-
-/// Kills every descendant until there is none, for at most [`HUNT`]; how many there were.
-fn hunt() -> u32 {
-    let until = Instant::now() + HUNT;
-    let mut killed = BTreeSet::new();
-    loop {
-        for pid in descendants() {
-            let _ = kill_process(pid, Signal::KILL);
-            killed.insert(pid.as_raw_nonzero());
-        }
-        if reap_for(Duration::from_millis(2)) || Instant::now() > until {
-            return u32::try_from(killed.len()).unwrap_or(u32::MAX);
-        }
-    }
-}
-
-/// Every process below this one; orphans have become our children.
-fn descendants() -> Vec<Pid> {
-    let mut found = Vec::new();
-    let mut open = vec![getpid()];
-    while let Some(parent) = open.pop() {
-        let number = parent.as_raw_nonzero();
-        let Ok(tasks) = std::fs::read_dir(format!("/proc/{number}/task")) else { continue };
-        for task in tasks.flatten() {
-            let children = std::fs::read_to_string(task.path().join("children"));
-            let children: Vec<_> = children
-                .unwrap_or_default()
-                .split_whitespace()
-                .filter_map(|pid| pid.parse().ok().and_then(Pid::from_raw))
-                .collect();
-            found.extend(&children);
-            open.extend(children);
-        }
-    }
-    found
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ impl Place {
 
     fn gate(&self) -> Gate {
         Gate::new(Arc::new(Executor::new(ExecConfig {
+            binary: "/nonexistent".into(),
             scratch: vec![self.at("scratch")],
             path: OsString::from(self.at("path")),
             environment: Vec::new(),
