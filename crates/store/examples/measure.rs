@@ -278,6 +278,8 @@ fn searches(base: &Path, texts: &[(String, String)], wanted: u64) {
             println!("  while more is indexed: {}", times(&store, 5));
         }
     });
+    while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
+    println!("  quiet again, with what was indexed meanwhile: {}", times(&store, 5));
 }
 
 /// Wall and processor time of searches, a fifth of them without a match.
@@ -389,6 +391,7 @@ fn big(base: &Path) {
         (resident() - before) as f64 / 1_048_576.0,
         size(store.path()) as f64 / BIG_BYTES as f64
     );
+    println!("search over it: {}", times(&store, 5));
     search_pending(&store, before);
 }
 
@@ -414,4 +417,6 @@ fn search_pending(store: &Store, before: u64) {
         found.incomplete,
         (resident() - before) as f64 / 1_048_576.0,
     );
+    // Searches start the indexing, and it goes on beside them.
+    println!("  more searches while rows are written: {}", times(store, 3));
 }

@@ -91,7 +91,16 @@ impl Core {
             }
             thread::sleep(GAP);
         }
+        self.forget_sketches()?;
         self.tidy()
+    }
+
+    /// Drops the sketches of blocks that other processes indexed, or that are gone.
+    fn forget_sketches(&self) -> Result<()> {
+        let pending = self.pool.read(pending::all)?;
+        let ranges: Vec<(u64, u64)> = pending.iter().map(|one| (one.next, one.last)).collect();
+        self.sketches.keep(&ranges);
+        Ok(())
     }
 
     /// After an end that may not have been clean, a small store is looked through once.

@@ -6,6 +6,8 @@
 
 use std::io;
 
+use crate::search::{Sketch, Sketcher};
+
 /// A block is closed when its text has reached this many bytes. 16 KiB compress to within a tenth
 /// of what 64 KiB do, and decode in about 20 µs.
 pub(crate) const BLOCK_BYTES: usize = 16 * 1_024;
@@ -34,6 +36,8 @@ pub(crate) struct Packed {
     pub(crate) length: u64,
     pub(crate) heads: Vec<u8>,
     pub(crate) text: Vec<u8>,
+    /// Of its text and titles, where asked for.
+    pub(crate) sketch: Option<Sketch>,
 }
 
 /// Packs the chunks of one document, in order.
@@ -47,6 +51,8 @@ pub(crate) struct Packer {
     text: Vec<u8>,
     title: String,
     first_line: u64,
+    /// Where sketches are asked for: the titles of the block, and who makes them.
+    sketching: Option<(String, Sketcher)>,
 }
 
 impl std::fmt::Debug for Packer {
@@ -67,6 +73,7 @@ impl Packer {
             text: Vec::with_capacity(BLOCK_BYTES + 2_048),
             title: String::new(),
             first_line: 1,
+            sketching: None,
         })
     }
 
@@ -77,6 +84,16 @@ impl Packer {
         self.heads.clear();
         self.text.clear();
         self.title.clear();
+        if let Some((titles, _)) = &mut self.sketching {
+            titles.clear();
+        }
+    }
+
+    /// Whether the blocks from the next one on get a sketch.
+    pub(crate) fn sketch(&mut self, wanted: bool) {
+        if wanted != self.sketching.is_some() {
+            self.sketching = wanted.then(Default::default);
+        }
     }
 
     /// Chunks so far in this document.
@@ -104,6 +121,12 @@ impl Packer {
         put(&mut self.heads, shared as u64);
         put(&mut self.heads, (piece.title.len() - shared) as u64);
         self.heads.extend_from_slice(piece.title.as_bytes().get(shared..).unwrap_or_default());
+        if let Some((titles, _)) = &mut self.sketching
+            && (titles.is_empty() || self.title != piece.title)
+        {
+            titles.push_str(piece.title);
+            titles.push('\n');
+        }
         self.title.clear();
         self.title.push_str(piece.title);
         self.text.extend_from_slice(bytes);
@@ -125,9 +148,16 @@ impl Packer {
             length: self.text.len() as u64,
             heads: std::mem::take(&mut self.heads),
             text: self.compressor.compress(&self.text)?,
+            sketch: self.sketched(),
         };
         self.restart(self.ordinal + self.count, self.start + packed.length, self.line);
         Ok(Some(packed))
+    }
+
+    fn sketched(&mut self) -> Option<Sketch> {
+        let (titles, sketcher) = self.sketching.as_mut()?;
+        // Chunks end with whole characters.
+        Some(sketcher.sketch([titles, std::str::from_utf8(&self.text).ok()?]))
     }
 }
 
@@ -192,6 +222,11 @@ impl Block {
     /// Number of its last chunk.
     pub(crate) fn last(&self) -> u64 {
         self.first + (self.heads.len() as u64).saturating_sub(1)
+    }
+
+    /// All of its titles, one after the other.
+    pub(crate) fn titles(&self) -> &str {
+        &self.titles
     }
 
     /// All of its text.

@@ -19,6 +19,7 @@ use crate::pending::Pace;
 use crate::pool::{Pool, lock};
 use crate::row;
 use crate::search::Memory;
+use crate::sketches::Sketches;
 use crate::store::{Retention, StoreOptions};
 use crate::turn::Turn;
 use crate::write::INLINE_BYTES;
@@ -34,6 +35,7 @@ const RETENTION_BYTES: u64 = 1 << 20;
 pub(crate) struct Core {
     pub(crate) pool: Pool,
     pub(crate) cache: BlockCache,
+    pub(crate) sketches: Sketches,
     pub(crate) background: Background,
     /// What searches keep between calls.
     pub(crate) memory: Memory,
@@ -61,6 +63,7 @@ impl Core {
         Arc::new(Core {
             pool: Pool::new(path, options.root.clone()),
             cache: BlockCache::default(),
+            sketches: Sketches::default(),
             background: Background::default(),
             memory: Memory::default(),
             retention: options.retention,

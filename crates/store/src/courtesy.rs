@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::pool::lock;
 
-/// The longest a step of bulk work is put off: about as long as the step takes, so that searches
-/// without end at most halve its pace.
+/// The longest a step of bulk work is put off.
 const LONGEST: Duration = Duration::from_millis(20);
+/// The longest for each moment it worked before: searches without end leave it a third of the time.
+const FOR_EACH: u32 = 2;
 
 /// Added to the priority number of threads that prepare bulk work: a tenth of the share of others.
 const LOWER: i32 = 10;
@@ -23,8 +24,12 @@ pub(crate) struct Courtesy {
 #[derive(Debug, Default)]
 struct Searches {
     under_way: usize,
+    /// How many writers of many documents there are.
+    writers: usize,
     /// How often bulk work was put off.
     put_off: u64,
+    /// When it last went on.
+    went_on: Option<Instant>,
 }
 
 /// A search under way, until dropped.
@@ -38,9 +43,28 @@ impl Courtesy {
         Searching(self)
     }
 
+    /// Counts a writer of many documents.
+    pub(crate) fn begin_bulk(&self) {
+        lock(&self.searches).writers += 1;
+    }
+
+    /// Counts it no more.
+    pub(crate) fn end_bulk(&self) {
+        lock(&self.searches).writers -= 1;
+    }
+
+    /// Whether somebody writes many documents.
+    pub(crate) fn is_bulk(&self) -> bool {
+        lock(&self.searches).writers > 0
+    }
+
     /// Called between two small steps of bulk work: waits for the searches under way, not for long.
     pub(crate) fn give_way(&self) {
-        self.wait_until(Instant::now() + LONGEST);
+        let now = Instant::now();
+        let went_on = lock(&self.searches).went_on;
+        let worked = went_on.map_or(LONGEST, |went_on| now.saturating_duration_since(went_on));
+        self.wait_until(now + LONGEST.min(worked * FOR_EACH));
+        lock(&self.searches).went_on = Some(Instant::now());
     }
 
     /// `false`: there was no end to searches until then.

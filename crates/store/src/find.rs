@@ -17,7 +17,7 @@ use crate::ids::{ChunkId, ChunkRange, DocumentId};
 use crate::pending;
 use crate::read::{Blocks, visible};
 use crate::row::{DocumentRow, LABEL, LabelRow};
-use crate::search::{self, ChunkTexts, Found, Query, Scope, ScopedDocument};
+use crate::search::{self, ChunkTexts, Found, Query, Scope, ScopedDocument, Sketch};
 
 /// Chunks that are indexed before a search rather than scanned by it: about 15 ms of work. To scan them
 /// costs a tenth of that, but then nobody knows how rare their words are.
@@ -33,6 +33,11 @@ pub(crate) struct ChunkText {
 }
 
 impl ChunkText {
+    /// A chunk of a block that holds it.
+    pub(crate) fn of(block: &Arc<Block>, chunk: ChunkId) -> Self {
+        ChunkText { block: Arc::clone(block), index: (chunk.0 - block.first) as usize }
+    }
+
     /// Its document.
     pub(crate) fn document(&self) -> DocumentId {
         DocumentId(self.block.document)
@@ -69,8 +74,16 @@ impl ChunkTexts for Texts<'_> {
         if !self.is_visible(block.document)? {
             return Ok(None);
         }
-        let index = (id.0 - block.first) as usize;
-        Ok(Some(ChunkText { block, index }))
+        Ok(Some(ChunkText::of(&block, id)))
+    }
+
+    fn block(&self, chunk: ChunkId) -> Result<Option<Arc<Block>>> {
+        let Some(block) = self.blocks.passing(chunk.0)? else { return Ok(None) };
+        Ok(self.is_visible(block.document)?.then_some(block))
+    }
+
+    fn sketch(&self, chunk: ChunkId) -> Option<(u64, Arc<Sketch>)> {
+        self.core.sketches.get(self.core.pool.generation(), chunk.0)
     }
 
     fn document(&self, id: DocumentId) -> Result<Option<Arc<DocumentInfo>>> {
@@ -229,14 +242,16 @@ impl Core {
     fn finish_for(&self, query: &Query<'_>) -> Result<bool> {
         let missing = self.pool.read(pending::all)?;
         let chunks: u64 = missing.iter().map(|pending| pending.last + 1 - pending.next).sum();
-        if missing.is_empty() || chunks > FINISH_CHUNKS {
+        // While much is stored there is no end to it, and the lock is busy.
+        if missing.is_empty() || chunks > FINISH_CHUNKS || self.courtesy.is_bulk() {
             return Ok(!missing.is_empty());
         }
+        let documents: Vec<u64> = missing.iter().map(|pending| pending.document).collect();
         let now = Instant::now();
         let limit = now + FINISH_TIME;
         let deadline =
             query.deadline.map_or(limit, |deadline| limit.min(now + (deadline - now) / 2));
-        match self.finish_pending(None, deadline) {
+        match self.finish_pending(Some(&documents), deadline) {
             // Searching must work where writing cannot: then everything pending is scanned.
             Ok(finished) => Ok(!finished),
             Err(error @ StoreError::Corrupt { .. }) => Err(error),

@@ -55,6 +55,7 @@ mod retention;
 mod row;
 mod schema;
 mod search;
+mod sketches;
 mod steps;
 mod store;
 mod stream;

@@ -192,6 +192,7 @@ impl Core {
         })?;
         if put != Put::Outrun {
             self.pace.took(batch.rows.len(), start.elapsed());
+            self.sketches.forget(batch.first, batch.first + batch.rows.len());
         }
         Ok(put)
     }

@@ -148,6 +148,7 @@ impl Prepared {
     ) -> Result<Self> {
         let name = new.name.or(new.path);
         let sections = chunk::sections(viewed.kind, name, &viewed.text);
+        packer.sketch(viewed.text.len() > INLINE_BYTES);
         packer.restart(0, 0, 1);
         let mut blocks = Vec::new();
         for section in &sections {

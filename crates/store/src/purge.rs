@@ -44,6 +44,7 @@ impl Core {
         }
         self.forget_words()?;
         self.cache.clear();
+        self.sketches.clear();
         self.scrub()?;
         Ok(labels.len() as u64)
     }

@@ -33,6 +33,15 @@ impl<'a> Blocks<'a> {
 
     /// The block that holds a chunk. It may belong to a document that was removed.
     pub(crate) fn of(&self, chunk: u64) -> Result<Option<Arc<Block>>> {
+        self.find(chunk, true)
+    }
+
+    /// The same for one of many blocks that are looked through once: those that are cached stay.
+    pub(crate) fn passing(&self, chunk: u64) -> Result<Option<Arc<Block>>> {
+        self.find(chunk, false)
+    }
+
+    fn find(&self, chunk: u64, keep: bool) -> Result<Option<Arc<Block>>> {
         if let Some(block) = self.core.cache.get(self.generation, chunk) {
             return Ok(Some(block));
         }
@@ -58,7 +67,7 @@ impl<'a> Blocks<'a> {
             text: blob(7)?,
         });
         let block = Arc::new(block.ok_or_else(StoreError::damaged)?);
-        if !row.get::<_, bool>(5)? {
+        if keep && !row.get::<_, bool>(5)? {
             self.core.cache.put(self.generation, Arc::clone(&block));
         }
         Ok(Some(block))

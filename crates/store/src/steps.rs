@@ -13,6 +13,7 @@ use crate::label::{self, Reason};
 use crate::prepare::{self, Prepared, packing};
 use crate::row::{self, DocumentRow, LabelRow};
 use crate::search::{self, Expander};
+use crate::sketches;
 use crate::write::{self, Numbers, is_long};
 
 /// Text whose rows are written in one transaction, unless one document has more: about 5 ms of work.
@@ -65,9 +66,10 @@ pub(crate) fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<(
         while steps.peek().is_some() {
             core.courtesy.give_way();
             core.pool.let_pass();
+            let generation = core.pool.generation();
+            let mut written: Vec<Put> = Vec::new();
             core.write(|transaction| {
                 let start = Instant::now();
-                let mut written = Vec::new();
                 let mut cost = 0;
                 while let Some(step) =
                     steps.next_if(|step| cost == 0 || fits(cost + step.cost(), start))
@@ -81,6 +83,11 @@ pub(crate) fn write_steps(core: &Core, batches: Receiver<Vec<Step>>) -> Result<(
                 });
                 Ok(search::index(transaction, rows)?)
             })?;
+            for put in &mut written {
+                let sketched = sketches::of_blocks(put.first, &mut put.prepared.blocks);
+                core.sketches.put(generation, sketched);
+            }
+            drop(written);
             for _ in 0..UPKEEP {
                 core.courtesy.give_way();
                 if !core.upkeep()? {

@@ -221,6 +221,7 @@ impl Store {
     pub fn rest(&self) {
         self.core.pool.rest();
         self.core.cache.rest();
+        self.core.sketches.clear();
         self.core.memory.rest();
         self.journal.rest();
     }

@@ -17,6 +17,7 @@ use crate::lines::Lines;
 use crate::number::{self, SPAN};
 use crate::prepare::{self, Identity, packing};
 use crate::row::{self, DocumentRow, State};
+use crate::sketches::{self, Sketched};
 use crate::window::{Window, Windows};
 use crate::write::{self, Numbers};
 
@@ -64,6 +65,7 @@ impl Core {
         let lease = self.lease()?;
         let numbers =
             self.write(|transaction| write::insert_open(transaction, kind, State::Writing, lease))?;
+        let generation = self.pool.generation();
         let (sender, receiver) = sync_channel(QUEUE);
         let written = thread::scope(|scope| {
             let writer = scope.spawn(move || self.write_windows(numbers, receiver));
@@ -84,8 +86,13 @@ impl Core {
         match written {
             Ok((lines, written)) => {
                 let digest = identity.finish();
-                let finish = Finish { numbers, kind, digest, lines, written };
-                self.finish_stream(new, &windows, &finish)
+                let mut finish = Finish { numbers, kind, digest, lines, written };
+                let receipt = self.finish_stream(new, &windows, &finish)?;
+                // Where the same text was there already, these numbers lead nowhere.
+                if receipt.range.is_some_and(|range| range.first.0 == numbers.first) {
+                    self.sketches.put(generation, std::mem::take(&mut finish.written.sketched));
+                }
+                Ok(receipt)
             }
             Err(error) => {
                 self.abandon(numbers);
@@ -109,6 +116,7 @@ impl Core {
 
     fn write_windows(&self, numbers: Numbers, windows: Receiver<Cut>) -> Result<Written> {
         let mut packer = Packer::new().map_err(packing)?;
+        packer.sketch(true);
         let mut written = Written::default();
         for cut in windows {
             let mut blocks = Vec::new();
@@ -128,6 +136,10 @@ impl Core {
             self.courtesy.give_way();
             self.pool.let_pass();
             self.carry_over()?;
+            written.sketched.extend(sketches::of_blocks(numbers.first, &mut blocks));
+            if written.sketched.len() >= sketches::MOST {
+                packer.sketch(false);
+            }
             self.write(|transaction| {
                 write::put_blocks(transaction, numbers, &blocks, false)?;
                 written.parts = write::put_raw(transaction, numbers.document, written.parts, &raw)?;
@@ -225,6 +237,7 @@ struct Written {
     chunks: u64,
     view_bytes: u64,
     parts: u64,
+    sketched: Vec<Sketched>,
 }
 
 struct Finish {

@@ -15,6 +15,7 @@ use crate::number::{self, SPAN};
 use crate::prepare::{Prepared, Viewed};
 use crate::row::{self, DocumentRow, LabelRow, State};
 use crate::search::{self, Expander};
+use crate::sketches;
 
 /// Text up to this size gets its full-text rows in the transaction that stores it.
 pub(crate) const INLINE_BYTES: usize = 256 * 1_024;
@@ -245,13 +246,16 @@ impl Core {
             return Ok(receipt);
         }
         let mut packer = crate::block::Packer::new().map_err(crate::prepare::packing)?;
-        let prepared = Prepared::new(new, viewed, &mut packer, &mut Expander::default())?;
+        let mut prepared = Prepared::new(new, viewed, &mut packer, &mut Expander::default())?;
+        let generation = self.pool.generation();
+        let mut first = None;
         let receipt = self.write(|transaction| {
             // Another process may have stored the same bytes since.
             if let Some(receipt) = share(transaction, new, &digest)? {
                 return Ok(receipt);
             }
             let numbers = reserve(transaction, prepared.chunks)?;
+            first = Some(numbers.first);
             let label = label::name(transaction, new.label)?;
             put(transaction, &prepared, numbers)?;
             let row = label::row_for(new, label.clone(), numbers.document);
@@ -261,6 +265,10 @@ impl Core {
             }
             Ok(receipt_for(&prepared, numbers, label, fresh(before)))
         })?;
+        if let Some(first) = first {
+            let sketched = sketches::of_blocks(first, &mut prepared.blocks);
+            self.sketches.put(generation, sketched);
+        }
         Ok(receipt)
     }
 }

@@ -52,6 +52,17 @@ pub struct Writer {
     stored: HashMap<[u8; 32], Receipt>,
     sender: Option<SyncSender<Vec<Step>>>,
     thread: Option<JoinHandle<Result<()>>>,
+    _bulk: Bulk,
+}
+
+/// Says that many documents are being written, until dropped.
+#[derive(Debug)]
+struct Bulk(Arc<Core>);
+
+impl Drop for Bulk {
+    fn drop(&mut self) {
+        self.0.courtesy.end_bulk();
+    }
 }
 
 /// Numbers reserved and not used yet.
@@ -84,6 +95,10 @@ impl Writer {
             stored: HashMap::new(),
             sender: Some(sender),
             thread: Some(thread),
+            _bulk: {
+                core.courtesy.begin_bulk();
+                Bulk(Arc::clone(core))
+            },
         })
     }
 

@@ -13,6 +13,7 @@ use super::nearness::closeness;
 use super::passage::Passage;
 use super::porter::{base, stem};
 use super::query::{Request, Term, TermKind};
+use super::sketch::Sketch;
 use super::tokens::{Run, Splitter, is_cjk, is_plain, pairs, runs};
 
 /// What was seen of one term.
@@ -180,6 +181,11 @@ impl<'q> Reader<'q> {
         self.lower.push('\n');
         fold_into(body, &mut self.lower);
         self.forms.promise(&self.lower)
+    }
+
+    /// The same of a text of which only the sketch is there.
+    pub(super) fn promise_of(&self, sketch: &Sketch) -> f64 {
+        self.forms.promise_of(sketch)
     }
 
     /// Reads one chunk; `is_data`: of a document whose keys are names.

@@ -6,6 +6,7 @@ use memchr::memmem;
 
 use super::expand::FastBuild;
 use super::query::{Alternative, Request};
+use super::sketch::{Sketch, places};
 
 /// What a stem may be a form of.
 pub(super) struct Form<'q> {
@@ -22,7 +23,14 @@ pub(super) struct Forms<'q> {
     stems: HashMap<&'q str, Vec<Form<'q>>, FastBuild>,
     beginnings: Box<[bool]>,
     /// By term: what its words begin with, and what the term is worth.
-    hints: Vec<(f64, Vec<memmem::Finder<'q>>)>,
+    hints: Vec<(f64, Vec<Hint<'q>>)>,
+}
+
+/// What every word of a form begins with.
+struct Hint<'q> {
+    finder: memmem::Finder<'q>,
+    /// Its places in a sketch.
+    places: Vec<usize>,
 }
 
 impl<'q> Forms<'q> {
@@ -60,17 +68,26 @@ impl<'q> Forms<'q> {
 
     /// The rarity of the terms that a folded text may hold: at least that of those it does hold.
     pub(super) fn promise(&self, folded: &str) -> f64 {
-        let may_hold = |hint: &memmem::Finder<'_>| hint.find(folded.as_bytes()).is_some();
-        let held = self.hints.iter().filter(|(_, hints)| hints.iter().any(may_hold));
+        self.promised(|hint| hint.finder.find(folded.as_bytes()).is_some())
+    }
+
+    /// The rarity of the terms that a text may hold: at least what its parts promise.
+    pub(super) fn promise_of(&self, sketch: &Sketch) -> f64 {
+        self.promised(|hint| sketch.has(&hint.places))
+    }
+
+    fn promised(&self, may_hold: impl Fn(&Hint<'q>) -> bool) -> f64 {
+        let held = self.hints.iter().filter(|(_, hints)| hints.iter().any(&may_hold));
         held.map(|(rarity, _)| rarity).sum()
     }
 }
 
 /// What every word of a form begins with: its stem, of which the last letter may be another.
-fn hint(form: &Alternative) -> memmem::Finder<'_> {
+fn hint(form: &Alternative) -> Hint<'_> {
     let stem = form.stem.as_str();
     let last = stem.char_indices().next_back().map_or(0, |(at, _)| at);
-    memmem::Finder::new(if last > 2 { stem.get(..last).unwrap_or(stem) } else { stem })
+    let begins = if last > 2 { stem.get(..last).unwrap_or(stem) } else { stem };
+    Hint { finder: memmem::Finder::new(begins), places: places(begins.as_bytes()) }
 }
 
 /// The first two bytes of a token in lower case, as far as stemming leaves them alone: y may

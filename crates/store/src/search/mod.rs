@@ -3,7 +3,7 @@
 //! One search: `query` takes the text apart (`term`), `statistics` asks the store how rare its terms are and
 //! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
 //! `lexicon`), `candidates` finds the chunks worth reading in the index (`postings`), `rate` reads
-//! them and what has no full-text rows yet. `features` notes what matters in a chunk (`forms`,
+//! them and what has no full-text rows yet (what a `sketch` does not deny). `features` notes what matters in a chunk (`forms`,
 //! `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
 //! decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say what a word is, for
 //! stored text and queries alike; `expand` and `tables` store it.
@@ -26,6 +26,7 @@ mod query;
 mod rank;
 mod rate;
 mod select;
+mod sketch;
 mod snippet;
 mod statistics;
 mod stop;
@@ -50,6 +51,7 @@ use statistics::Statistics;
 
 pub(crate) use expand::Expander;
 pub(crate) use lexicon::{Memory, ripe};
+pub(crate) use sketch::{Sketch, Sketcher};
 pub(crate) use tables::{
     PACE, Rows, SCHEMA, Vocabulary, index, merge_all, merge_some, merge_step, unindex,
 };

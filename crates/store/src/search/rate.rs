@@ -33,22 +33,25 @@ pub(super) struct Rated {
 struct Promises(BinaryHeap<Reverse<u64>>);
 
 impl Promises {
-    /// Whether a chunk may be among the best.
-    fn admits(&mut self, promise: f64) -> bool {
-        if promise <= 0.0 {
-            return false;
-        }
-        // The bits of positive numbers are in their order.
-        let promise = promise.to_bits();
+    /// Whether something of that promise may be among the best.
+    fn may_admit(&self, promise: f64) -> bool {
         let Promises(best) = self;
-        if best.len() >= KEPT {
-            if best.peek().is_some_and(|Reverse(least)| promise <= *least) {
-                return false;
+        let better = |Reverse(least): &Reverse<u64>| promise.to_bits() > *least;
+        promise > 0.0 && (best.len() < KEPT || best.peek().is_some_and(better))
+    }
+
+    /// Whether a chunk may be among the best; then it is counted.
+    fn admits(&mut self, promise: f64) -> bool {
+        let admitted = self.may_admit(promise);
+        if admitted {
+            let Promises(best) = self;
+            if best.len() >= KEPT {
+                best.pop();
             }
-            best.pop();
+            // The bits of positive numbers are in their order.
+            best.push(Reverse(promise.to_bits()));
         }
-        best.push(Reverse(promise));
-        true
+        admitted
     }
 }
 
@@ -92,25 +95,49 @@ impl<'a> Rater<'a> {
     pub(super) fn scan(&mut self, pending: &[ChunkRange], limits: &Limits) -> Result<()> {
         let mut promises = Promises::default();
         for range in pending {
-            for id in range.first.0..=range.last.0 {
-                if !limits.contain(id) {
-                    continue;
-                }
+            let mut next = range.first.0;
+            while next <= range.last.0 {
                 if self.is_late() {
-                    self.left += range.last.0 - id + 1;
+                    self.left += range.last.0 - next + 1;
                     break;
                 }
-                let Some(chunk) = self.texts.chunk(ChunkId(id))? else { continue };
-                if promises.admits(self.reader.promise(chunk.title(), chunk.body())) {
-                    self.read(ChunkId(id), chunk)?;
-                }
-                if self.rated.len() > 2 * KEPT {
-                    self.rated.sort_by(|a, b| b.score.value.total_cmp(&a.score.value));
-                    self.rated.truncate(KEPT);
-                }
+                next = self.scan_block(next, range.last.0, limits, &mut promises)? + 1;
             }
         }
         Ok(())
+    }
+
+    /// Looks through the block that holds chunk `next`, up to chunk `last`; answers the last chunk it was
+    /// about. A whole block promises at least what its chunks do: most blocks are passed over by their
+    /// sketch, others by one look at all of their text.
+    fn scan_block(
+        &mut self,
+        next: u64,
+        last: u64,
+        limits: &Limits,
+        promises: &mut Promises,
+    ) -> Result<u64> {
+        if let Some((end, sketch)) = self.texts.sketch(ChunkId(next))
+            && !promises.may_admit(self.reader.promise_of(&sketch))
+        {
+            return Ok(end.min(last));
+        }
+        let Some(block) = self.texts.block(ChunkId(next))? else { return Ok(next) };
+        let end = block.last().min(last);
+        if !promises.may_admit(self.reader.promise(block.titles(), block.text())) {
+            return Ok(end);
+        }
+        for id in (next..=end).filter(|id| limits.contain(*id)) {
+            let chunk = ChunkText::of(&block, ChunkId(id));
+            if promises.admits(self.reader.promise(chunk.title(), chunk.body())) {
+                self.read(ChunkId(id), chunk)?;
+            }
+            if self.rated.len() > 2 * KEPT {
+                self.rated.sort_by(|a, b| b.score.value.total_cmp(&a.score.value));
+                self.rated.truncate(KEPT);
+            }
+        }
+        Ok(end)
     }
 
     fn is_late(&self) -> bool {

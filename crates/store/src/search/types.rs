@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::sketch::Sketch;
 use crate::Result;
+use crate::block::Block;
 use crate::chunk::Kind;
 use crate::document::{DocumentInfo, FileStamp, Origin};
 use crate::ids::{ChunkId, ChunkRange, DocumentId};
@@ -102,6 +104,10 @@ pub(crate) struct ScopedDocument {
 pub(crate) trait ChunkTexts {
     /// A chunk's title, text and place; decoded blocks are cached.
     fn chunk(&self, id: ChunkId) -> Result<Option<ChunkText>>;
+    /// The block that holds a chunk; not cached, since it is one of many that are looked through.
+    fn block(&self, chunk: ChunkId) -> Result<Option<Arc<Block>>>;
+    /// The sketch of the block that holds a chunk, and its last chunk, where there is one.
+    fn sketch(&self, chunk: ChunkId) -> Option<(u64, Arc<Sketch>)>;
     /// A document's facts; cached for the length of one search.
     fn document(&self, id: DocumentId) -> Result<Option<Arc<DocumentInfo>>>;
     /// The documents with text in a scope, by chunk number; `None` for [`Scope::All`].
