@@ -85,17 +85,13 @@ pub(crate) fn watch(
         }
     };
     let over = capture.finish() == Room::Exceeded;
-    let (exit, left_behind) = match ended {
-        Some(ended) => {
-            let own = signal::exit_of(ended.wait_status);
-            // A program that ended by itself just before it was told to has its own exit.
-            let exit = stopping.filter(|_| ended.stopped).map_or(own, |(exit, _)| exit);
-            (exit, ended.left_behind)
-        }
-        None => {
-            let own = launched.reap().map_or(Exit::Code(-1), signal::exit_of);
-            (stopping.map_or(own, |(exit, _)| exit), 0)
-        }
+    let (exit, left_behind) = if let Some(ended) = ended {
+        let own = signal::exit_of(ended.wait_status);
+        // A program that ended by itself just before it was told to has its own exit.
+        (stopping.filter(|_| ended.stopped).map_or(own, |(exit, _)| exit), ended.left_behind)
+    } else {
+        let own = launched.reap().map_or(Exit::Code(-1), signal::exit_of);
+        (stopping.map_or(own, |(exit, _)| exit), 0)
     };
     let capped = over || matches!(stopping, Some((Exit::OutputCap, _)));
     Ok(Ended::Ran { exit: if capped { Exit::OutputCap } else { exit }, left_behind })
