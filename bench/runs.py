@@ -24,6 +24,18 @@ PROGRAMS = {
     "rust": "fn main() { println!(\"{}\", 1); }\n// " + "x" * 256,
 }
 
+# The same layers as far as that tool has them: a limit for what a box of its own for each program can do.
+BUBBLEWRAP = (
+    "bwrap --unshare-all --die-with-parent --new-session --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp"
+    " --tmpfs /run --bind {cache} {cache}"
+)
+
+
+def wrapped(command):
+    """The command in bubblewrap; `None` where that is missing."""
+    words = BUBBLEWRAP.format(cache=CACHE).split()
+    return [which(words[0]), *words[1:], *command] if which(words[0]) else None
+
 
 def opened(servers):
     """Clients of all servers after their first run, with their places."""
@@ -66,18 +78,16 @@ def languages(servers, quick):
     return result
 
 
-def bare_flight(count, together):
-    """Seconds for so many spawns of `bash FILE`, so many of them at one time."""
-    file = CACHE / "bare.sh"
-    file.write_text("true\n")
-    bash, running, began = which("bash"), 0, time.perf_counter()
+def bare_flight(command, count, together):
+    """Seconds for so many spawns of a command, so many of them at one time."""
+    running, began = 0, time.perf_counter()
     null = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     for number in range(count + together):
         if number >= together:
             os.wait()
             running -= 1
         if number < count:
-            os.posix_spawn(bash, [bash, str(file)], environment(CACHE), file_actions=null)
+            os.posix_spawn(command[0], command, environment(CACHE), file_actions=null)
             running += 1
     return time.perf_counter() - began
 
@@ -103,9 +113,14 @@ def flight(servers, quick):
     """Eight runs of `true` under way at a time, per second; beside it bare spawns of the same file."""
     count, together = (40 if quick else 200), 8
     places, clients = opened(servers)
-    takes = {"bare": [], **{server.name: [] for server in servers}}
+    file = CACHE / "bare.sh"
+    file.write_text("true\n")
+    bare = [which("bash"), str(file)]
+    ways = {name: way for name, way in (("bare", bare), ("bubblewrap", wrapped(bare))) if way}
+    takes = {name: [] for name in [*ways, *(server.name for server in servers)]}
     for _ in range(2 if quick else 5):
-        takes["bare"].append(count / bare_flight(count, together))
+        for name, way in ways.items():
+            takes[name].append(count / bare_flight(way, count, together))
         for server, client in zip(servers, clients):
             takes[server.name].append(count / calls_flight(server, client, count, together))
     closed(places, clients)
@@ -120,16 +135,20 @@ def flight(servers, quick):
 
 def batch(servers, quick):
     """`batch` of 8 x `sleep 0.2` at concurrency 8 beside eight such processes at once, and of 20 x `echo`, in
-    order, beside twenty bare spawns of bash."""
+    order, beside twenty bare spawns of bash and twenty in bubblewrap."""
     places, clients = opened(servers)
     bash, rounds = which("bash"), 3 if quick else 12
     sleep, echo = CACHE / "sleep.sh", CACHE / "echo.sh"
     sleep.write_text("for i in 1 2 3 4 5 6 7 8; do sleep 0.2 & done; wait\n")
     echo.write_text("echo hello\n")
-    takes = {name: {"8 sleeps": [], "20 echoes": []} for name in ["bare", *(server.name for server in servers)]}
+    bare = {"8 sleeps": ([bash, str(sleep)], 1), "20 echoes": ([bash, str(echo)], 20)}
+    boxed = {what: (wrapped(command), times) for what, (command, times) in bare.items()}
+    ways = {"bare": bare, **({"bubblewrap": boxed} if wrapped([]) else {})}
+    takes = {name: {what: [] for what in bare} for name in [*ways, *(server.name for server in servers)]}
     for _ in range(rounds):
-        takes["bare"]["8 sleeps"].append(spawn([bash, str(sleep)]))
-        takes["bare"]["20 echoes"].append(sum(spawn([bash, str(echo)]) for _ in range(20)))
+        for name, rows in ways.items():
+            for what, (command, times) in rows.items():
+                takes[name][what].append(sum(spawn(command) for _ in range(times)))
         for server, client in zip(servers, clients):
             for what, commands, concurrency in (("8 sleeps", ["sleep 0.2"] * 8, 8), ("20 echoes", ["echo hello"] * 20, 1)):
                 arguments = {"commands": commands, "concurrency": concurrency, "queries": ["hello"]}
