@@ -22,6 +22,7 @@ class Http:
     client takes longer than the daemon."""
 
     def __init__(self, daemon, root):
+        self.root = root
         self.socket = socket.create_connection(("127.0.0.1", daemon.port), timeout=300)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.head = (
@@ -32,9 +33,15 @@ class Http:
         )
 
     def request(self, method, parameters, timeout=None):
+        self.send(method, parameters)
+        return self.receive()
+
+    def send(self, method, parameters):
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
         body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
         self.socket.sendall((self.head % len(body)).encode() + body)
+
+    def receive(self):
         data = self.socket.recv(1 << 20)
         while b"\r\n\r\n" not in data:
             data += self.more()
@@ -61,21 +68,33 @@ class Http:
 class Daemon:
     """A daemon of its own home, with one registered root."""
 
-    def __init__(self, command, place, root):
-        own = {**environment(place), "QUIETCONTEXT_DAEMON_PORT": "0"}
-        subprocess.run([*command, "roots", "add", str(root)], env=own, check=True, stdout=subprocess.DEVNULL)
+    def __init__(self, command, place, root, own=None):
+        own = {**(own or environment(place)), "QUIETCONTEXT_DAEMON_PORT": "0"}
+        self.register(command, root, own)
         began = time.perf_counter()
         self.process = subprocess.Popen(
             [*command, "daemon"], cwd=place, env=own, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         folder = place / "home/.local/share/quietcontext/daemon"
-        while not (folder / "state.json").exists():
+        # A daemon that was killed leaves its state behind.
+        while (state := self.state(folder / "state.json")) is None:
             if self.process.poll() is not None or time.perf_counter() - began > 20:
                 raise RuntimeError("the daemon did not start")
             time.sleep(0.002)
         self.seconds, self.pid = time.perf_counter() - began, self.process.pid
-        self.port = json.loads((folder / "state.json").read_text())["port"]
+        self.port = state["port"]
         self.token = (folder / "token").read_text().strip()
+
+    def register(self, command, root, own):
+        subprocess.run([*command, "roots", "add", str(root)], env=own, check=True, stdout=subprocess.DEVNULL)
+
+    def state(self, file):
+        """What it says of itself, once it does."""
+        try:
+            state = json.loads(file.read_text())
+        except (OSError, ValueError):
+            return None
+        return state if state["pid"] == self.process.pid else None
 
     def close(self):
         self.process.send_signal(signal.SIGTERM)
