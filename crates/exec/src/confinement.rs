@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::ExecError;
 use crate::executor::Held;
-use crate::sandbox::{self, Assessment, Limits, Mode, Network, NetworkNamespace, Profile};
+use crate::sandbox::{self, Launcher, Limits, Mode, Network, NetworkNamespace, Profile, Standing};
 use crate::scratch::Scratch;
 
 /// How the programs of an executor are held.
@@ -86,12 +86,17 @@ pub(crate) struct Place<'a> {
     pub(crate) shares_ports: bool,
 }
 
+/// The sandbox could not even be tried.
+pub(crate) fn untried(source: io::Error) -> ExecError {
+    ExecError::Spawn { program: "the sandbox".into(), step: "try it", source }
+}
+
 /// The boxes of one executor.
 #[derive(Debug)]
 pub(crate) struct Boxes {
     config: BoxConfig,
-    /// Made before the first box, and then kept: what this machine can hold.
-    assessment: Mutex<Option<Arc<Assessment>>>,
+    /// Tried before the first box, and then kept.
+    standing: Mutex<Option<Arc<Standing>>>,
     /// Networks of running background programs, by workspace.
     networks: Mutex<HashMap<PathBuf, Weak<NetworkNamespace>>>,
 }
@@ -170,34 +175,30 @@ impl Boxes {
         let shown: Vec<_> =
             programs.filter(|entry| entry.is_dir() && sandbox::hides(entry, &homes)).collect();
         config.readable.extend(shown);
-        Self { config, assessment: Mutex::default(), networks: Mutex::default() }
+        Self { config, standing: Mutex::default(), networks: Mutex::default() }
     }
 
-    /// What this machine can hold, tried once by this binary. `scratch` is where the canary gets a
-    /// workspace; `meanwhile` is done before the trial.
-    pub(crate) fn assessment(
+    /// What holds boxes here, tried once. `scratch` is where the canary gets a workspace.
+    pub(crate) fn standing(
         &self,
+        launcher: &Arc<Launcher>,
         binary: &Path,
         scratch: &Scratch,
-        meanwhile: impl FnOnce(),
-    ) -> Result<Arc<Assessment>, ExecError> {
-        let mut known = self.assessment.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(assessment) = known.as_ref() {
-            return Ok(Arc::clone(assessment));
+    ) -> Result<Arc<Standing>, ExecError> {
+        let mut known = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(standing) = known.as_ref() {
+            return Ok(Arc::clone(standing));
         }
         let directory = scratch.run_directory()?;
-        meanwhile();
-        let made = sandbox::assess(binary, directory.path()).map_err(|source| {
-            ExecError::Spawn { program: "the sandbox".into(), step: "try it", source }
-        })?;
+        let made = sandbox::trial(launcher, binary, directory.path()).map_err(untried)?;
         let made = Arc::new(made);
         *known = Some(Arc::clone(&made));
         Ok(made)
     }
 
-    /// The same if it has been made.
-    pub(crate) fn known(&self) -> Option<Arc<Assessment>> {
-        self.assessment.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The same if it has been tried.
+    pub(crate) fn known(&self) -> Option<Arc<Standing>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What one program may do.

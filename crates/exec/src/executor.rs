@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::cancel::Cancel;
-use crate::confinement::{Boxes, Confinement};
+use crate::confinement::{Boxes, Confinement, untried};
 use crate::environment::Environment;
 use crate::error::ExecError;
 use crate::job::Job;
@@ -20,7 +20,7 @@ use crate::project::ProjectTools;
 use crate::request::{Run, RunRequest};
 use crate::run::Prepared;
 use crate::runtime::{self, Runtime};
-use crate::sandbox::{Assessment, Launcher, Limits, Mode, Rung, STAGE};
+use crate::sandbox::{self, Assessment, Launcher, Limits, Mode, Rung, STAGE};
 use crate::scratch::Scratch;
 
 /// What an executor is built from. Taken once, by the one place that reads the environment.
@@ -121,13 +121,15 @@ impl Executor {
         Job::start(Arc::clone(&self.shared), request)
     }
 
-    /// What this machine can hold of the sandbox, tried if it has not been; `None` where programs
-    /// are not confined.
-    pub fn assessment(&self) -> Result<Option<Arc<Assessment>>, ExecError> {
-        match &self.shared.boxes {
-            None => Ok(None),
-            Some(boxes) => self.shared.assessment(boxes).map(Some),
+    /// What this machine can hold of the sandbox, layer by layer; `None` where programs are not
+    /// confined.
+    pub fn assessment(&self) -> Result<Option<Assessment>, ExecError> {
+        if self.shared.boxes.is_none() {
+            return Ok(None);
         }
+        let directory = self.shared.scratch.run_directory()?;
+        let assessed = sandbox::assess(&self.shared.binary, directory.path());
+        assessed.map(Some).map_err(untried)
     }
 
     /// What holds programs here; `None` where they are not confined.
@@ -166,16 +168,11 @@ impl Shared {
         self.boxes.as_deref()
     }
 
-    /// What this machine can hold, tried once.
-    fn assessment(&self, boxes: &Boxes) -> Result<Arc<Assessment>, ExecError> {
-        boxes.assessment(&self.binary, &self.scratch, || self.launcher.prepare())
-    }
-
     /// The layers that hold a box here, or the line with which programs are refused.
     pub(crate) fn rung(&self, boxes: &Boxes) -> Result<Rung, ExecError> {
-        let assessment = self.assessment(boxes)?;
-        assessment.rung.ok_or_else(|| {
-            ExecError::Unconfinable(assessment.announcement.clone().unwrap_or_default())
+        let standing = boxes.standing(&self.launcher, &self.binary, &self.scratch)?;
+        standing.rung.ok_or_else(|| {
+            ExecError::Unconfinable(standing.announcement.clone().unwrap_or_default())
         })
     }
 

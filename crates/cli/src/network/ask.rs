@@ -90,7 +90,7 @@ impl Asker<'_> {
     /// When none can, or when a box has no network of its own.
     pub(super) fn ready(&self) -> Result<()> {
         std::fs::create_dir_all(self.scratch)?;
-        match sandbox::assess(&binary(), self.scratch)?.rung {
+        match sandbox::assess(&binary(), self.scratch)?.standing.rung {
             Some(Rung::Namespaces) => Ok(()),
             _ => bail!("there is no box in which tools could be asked"),
         }

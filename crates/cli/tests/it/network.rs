@@ -158,8 +158,9 @@ pub(crate) fn no_box(world: &World) -> bool {
     let data = world.path("home/.local/share/quietcontext/scratch");
     fs::create_dir_all(&data).unwrap();
     let assessed = quietcontext_exec::sandbox::assess(&crate::harness::binary(), &data);
-    let missing = !assessed
-        .is_ok_and(|found| found.rung == Some(quietcontext_exec::sandbox::Rung::Namespaces));
+    let missing = !assessed.is_ok_and(|found| {
+        found.standing.rung == Some(quietcontext_exec::sandbox::Rung::Namespaces)
+    });
     if missing {
         skip("there is no box");
     }

@@ -94,13 +94,9 @@ impl Launcher {
         Self { binary, boxes, running: Mutex::default() }
     }
 
-    /// Starts the launcher if none runs, so that the first program need not wait for it. Failing
-    /// to is told to the first program.
-    pub(crate) fn prepare(self: &Arc<Self>) {
-        let mut running = self.lock();
-        if running.is_none() {
-            *running = self.start().ok();
-        }
+    /// Bounds of the boxes that it makes ahead.
+    pub(crate) fn limits(&self) -> Option<&Limits> {
+        self.boxes.as_ref()
     }
 
     /// Has a program run by a supervisor.

@@ -41,9 +41,10 @@ mod reader;
 mod report;
 mod table;
 
-pub use canary::{Escape, canary};
+pub use canary::Escape;
 pub use child::child_main;
-pub use ladder::{Assessment, Rung, assess};
+pub(crate) use ladder::trial;
+pub use ladder::{Assessment, Rung, Standing, assess};
 pub(crate) use launcher::{Given, Keeper, Launcher, Supervised};
 pub(crate) use parent::Specification;
 pub use parent::{Launch, Link, NetworkNamespace, command};

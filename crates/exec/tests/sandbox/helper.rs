@@ -189,7 +189,7 @@ fn assess(scratch: &Path) -> ExitCode {
         };
         println!("{}: {word} {} {detail}", layer.name, layer.version);
     }
-    println!("rung: {:?}", assessment.rung);
-    println!("announcement: {:?}", assessment.announcement);
+    println!("rung: {:?}", assessment.standing.rung);
+    println!("announcement: {:?}", assessment.standing.announcement);
     ExitCode::SUCCESS
 }

@@ -24,8 +24,8 @@ pub(super) fn checks(executor: &Executor) -> Vec<Check> {
             return vec![Check::bad("sandbox", error.to_string()).means("no program runs")];
         }
     };
-    let said = assessment.announcement.clone().unwrap_or_default();
-    let whole = match assessment.rung {
+    let said = assessment.standing.announcement.clone().unwrap_or_default();
+    let whole = match assessment.standing.rung {
         Some(Rung::Namespaces) => {
             Check::good("sandbox", "every program runs in a box of its own").means(said)
         }

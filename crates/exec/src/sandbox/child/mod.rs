@@ -38,7 +38,9 @@ use rustix::process::{
     waitpid,
 };
 
-pub(super) use canary::{CONTROL, PROCESS_SEEN, RAN, TRACE, WORKSPACE_WRITTEN};
+pub(super) use canary::{
+    CALL_MADE, CONTROL, LANDLOCKED, PROCESS_SEEN, RAN, TRACE, WORKSPACE_WRITTEN,
+};
 
 use super::Rung;
 use super::codec::Wire as _;
