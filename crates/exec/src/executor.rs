@@ -111,9 +111,9 @@ impl Executor {
 
     /// Runs one program to its end, its deadline or its cancellation, in the calling thread.
     pub fn run(&self, request: &RunRequest, cancel: &Cancel) -> Result<Run, ExecError> {
-        let started = Instant::now();
         let prepared = Prepared::new(&self.shared, request)?;
-        prepared.run(&self.shared, request, cancel, started)
+        // What the first run of a server tries before it is not the program's time.
+        prepared.run(&self.shared, request, cancel, Instant::now())
     }
 
     /// Starts one program in the background, in a thread of its own. Its streams are merged.

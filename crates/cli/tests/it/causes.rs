@@ -44,7 +44,10 @@ fn each_bound_of_the_sandbox_is_named_with_its_setting() {
     ] {
         let answer = run(&world, &much);
         assert!(answer.contains(said), "{said}: {answer}");
-        assert_eq!(run(&world, &little), "[no output]\n", "the control of: {much}");
+        // On a busy machine its time is said as well.
+        let control = run(&world, &little);
+        assert!(control.starts_with("[no output]\n"), "the control of: {much}: {control}");
+        assert!(!control.contains("the user can"), "the control of: {much}: {control}");
         let hidden = run(&world, &format!("({much}) 2>&1; true"));
         assert!(!hidden.contains("the user can"), "who succeeds gets no advice: {hidden}");
     }

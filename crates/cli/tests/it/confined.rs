@@ -258,29 +258,29 @@ fn children(process: u32) -> Vec<u32> {
 }
 
 #[test]
-fn one_supervisor_stands_by_and_may_die() {
+fn a_launcher_and_a_supervisor_stand_by_and_may_die() {
     let world = World::new();
     let mut server = world.serve();
     server.initialize();
     let process = server.child.id();
     assert!(children(process).is_empty(), "nothing waits before the first run");
-    for round in 0..3 {
+    let waiting = || {
+        assert!(wait_until(PATIENCE, || children(process).len() == 2).is_some(), "two stand by");
+        children(process)
+    };
+    for round in 0..4 {
         assert_eq!(server.shell("echo ok").text, "ok\n", "{round}");
-        assert!(wait_until(PATIENCE, || children(process).len() == 1).is_some(), "one stands by");
-        let waiting = i32::try_from(children(process)[0]).unwrap();
-        let waiting = rustix::process::Pid::from_raw(waiting).unwrap();
-        if round == 1 {
-            rustix::process::kill_process(waiting, rustix::process::Signal::KILL).unwrap();
-        }
+        let which = i32::try_from(waiting()[round % 2]).unwrap();
+        let which = rustix::process::Pid::from_raw(which).unwrap();
+        rustix::process::kill_process(which, rustix::process::Signal::KILL).unwrap();
     }
-    // What a row of programs leaves is one process, and no thread that waits in vain.
+    // What a row of programs leaves are two processes, and no thread that waits in vain.
     let answers: Vec<_> = (0..8).map(|n| server.shell(&format!("echo {n}")).text).collect();
     assert!(answers.iter().enumerate().all(|(n, text)| *text == format!("{n}\n")), "{answers:?}");
-    assert!(wait_until(PATIENCE, || children(process).len() == 1).is_some(), "one stands by");
-    let waiting = children(process)[0];
+    let waiting = waiting();
     drop(server);
-    assert!(
-        wait_until(PATIENCE, || !fs::exists(format!("/proc/{waiting}")).unwrap()).is_some(),
-        "it ends with the server"
-    );
+    for one in waiting {
+        let gone = || !fs::exists(format!("/proc/{one}")).unwrap();
+        assert!(wait_until(PATIENCE, gone).is_some(), "it ends with the server");
+    }
 }

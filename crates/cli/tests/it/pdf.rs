@@ -44,7 +44,7 @@ fn a_hit_says_its_page_in_a_box_and_without_one() {
                 "exec-file",
                 json!({"path": "manual.pdf", "language": "python", "code": code}),
             );
-            assert_eq!(raw.text, "b'%PDF-'\n");
+            assert!(raw.text.starts_with("b'%PDF-'\n"), "{}", raw.text);
         }
     }
 }
