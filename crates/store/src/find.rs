@@ -17,7 +17,9 @@ use crate::ids::{ChunkId, ChunkRange, DocumentId};
 use crate::pending;
 use crate::read::{Blocks, visible};
 use crate::row::{DocumentRow, LABEL, LabelRow};
-use crate::search::{self, ChunkTexts, Found, Query, Scope, ScopedDocument, Sketch};
+use crate::search::{
+    self, ChunkTexts, FastBuild, Found, Query, Scope, ScopedDocument, Shared, Sketch,
+};
 
 /// Chunks that are indexed before a search rather than scanned by it: about 15 ms of work. To scan them
 /// costs a tenth of that, but then nobody knows how rare their words are.
@@ -64,8 +66,8 @@ pub(crate) struct Texts<'a> {
     core: &'a Core,
     connection: &'a Connection,
     blocks: Blocks<'a>,
-    visible: RefCell<HashMap<u64, Option<DocumentRow>>>,
-    documents: RefCell<HashMap<u64, Option<Arc<DocumentInfo>>>>,
+    visible: RefCell<HashMap<u64, Option<DocumentRow>, FastBuild>>,
+    documents: RefCell<HashMap<u64, Option<Arc<DocumentInfo>>, FastBuild>>,
 }
 
 impl ChunkTexts for Texts<'_> {
@@ -226,20 +228,26 @@ pub(crate) fn matching(connection: &Connection, source: &str) -> Result<Vec<Labe
 }
 
 impl Core {
-    pub(crate) fn search(self: &Arc<Self>, query: &Query<'_>) -> Result<Found> {
-        if self.finish_for(query)? {
-            background::kick(self);
-        }
+    /// Searches, with what other queries of the call found out.
+    pub(crate) fn search(self: &Arc<Self>, shared: &Shared, query: &Query<'_>) -> Result<Found> {
         let _under_way = self.courtesy.search();
         self.pool.read(|connection| {
             let texts = Texts::new(self, connection);
-            search::search(connection, &texts, &self.memory, query)
+            search::search(connection, &texts, &self.memory, shared, query)
         })
     }
 
-    /// Indexes what is pending when it is little; otherwise the search scans it. Answers whether
-    /// some is left.
-    fn finish_for(&self, query: &Query<'_>) -> Result<bool> {
+    /// Indexes what is pending when it is little; otherwise the search scans it, and somebody indexes it
+    /// meanwhile.
+    pub(crate) fn prepare_search(self: &Arc<Self>, deadline: Option<Instant>) -> Result<()> {
+        if self.finish_for(deadline)? {
+            background::kick(self);
+        }
+        Ok(())
+    }
+
+    /// Answers whether some is left.
+    fn finish_for(&self, deadline: Option<Instant>) -> Result<bool> {
         let missing = self.pool.read(pending::all)?;
         let chunks: u64 = missing.iter().map(|pending| pending.last + 1 - pending.next).sum();
         // While much is stored there is no end to it, and the lock is busy.
@@ -249,8 +257,7 @@ impl Core {
         let documents: Vec<u64> = missing.iter().map(|pending| pending.document).collect();
         let now = Instant::now();
         let limit = now + FINISH_TIME;
-        let deadline =
-            query.deadline.map_or(limit, |deadline| limit.min(now + (deadline - now) / 2));
+        let deadline = deadline.map_or(limit, |deadline| limit.min(now + (deadline - now) / 2));
         match self.finish_pending(Some(&documents), deadline) {
             // Searching must work where writing cannot: then everything pending is scanned.
             Ok(finished) => Ok(!finished),

@@ -78,7 +78,7 @@ pub use growing::Growing;
 pub use ids::{ChunkId, ChunkRange, DocumentId, Last, Location, Span};
 pub use journal::Journal;
 pub use search::{Found, Hit, Query, Scope, Verdict};
-pub use store::{Expired, Purge, Retention, Store, StoreOptions};
+pub use store::{Expired, Purge, Queries, Retention, Store, StoreOptions};
 pub use text::clean;
 pub use writer::Writer;
 

@@ -101,7 +101,7 @@ impl Sketches {
 mod tests {
     use super::*;
     use crate::core::Core;
-    use crate::search::Sketcher;
+    use crate::search::{Shared, Sketcher};
     use crate::{Label, NewDocument, Origin, Query, Retention, Scope, StoreOptions};
 
     fn sketched(first: u64, last: u64) -> Sketched {
@@ -171,7 +171,7 @@ mod tests {
         let answers = || {
             queries.map(|text| {
                 let query = Query { text, limit: 9, scope: Scope::All, kind: None, deadline: None };
-                format!("{:?}", core.search(&query).unwrap())
+                format!("{:?}", core.search(&Shared::default(), &query).unwrap())
             })
         };
         let with = answers();

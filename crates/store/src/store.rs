@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Result;
@@ -17,7 +18,7 @@ use crate::ids::{ChunkId, DocumentId, Location, Span};
 use crate::journal::Journal;
 use crate::number;
 use crate::raw;
-use crate::search::{Found, Query};
+use crate::search::{Found, Query, Shared};
 use crate::writer::Writer;
 
 /// How long run output and fetched pages are kept.
@@ -147,7 +148,18 @@ impl Store {
 
     /// Searches. Pending text that concerns the query is finished or scanned, never passed over.
     pub fn search(&self, query: &Query<'_>) -> Result<Found> {
-        self.core.search(query)
+        self.queries(*query).search(query.text, query.deadline)
+    }
+
+    /// The queries of one call, all like this one but for text and deadline. They may be asked side by
+    /// side, and share what was read for one of them.
+    pub fn queries<'a>(&'a self, like: Query<'a>) -> Queries<'a> {
+        Queries {
+            core: &self.core,
+            like,
+            shared: Shared::default(),
+            prepared: AtomicBool::new(false),
+        }
     }
 
     /// The files whose path begins with `prefix`, sorted by path.
@@ -229,6 +241,28 @@ impl Store {
     /// The file of this store; it need not exist yet.
     pub fn path(&self) -> &Path {
         self.core.path()
+    }
+}
+
+/// See [`Store::queries`].
+#[derive(Debug)]
+pub struct Queries<'a> {
+    core: &'a Arc<Core>,
+    like: Query<'a>,
+    shared: Shared,
+    /// What was pending is finished, or it is too much.
+    prepared: AtomicBool,
+}
+
+impl Queries<'_> {
+    /// Searches. The answer is that of [`Store::search`] unless the store changes meanwhile; then it is
+    /// about any state since the first query.
+    pub fn search(&self, text: &str, deadline: Option<Instant>) -> Result<Found> {
+        if !self.prepared.load(Ordering::Relaxed) {
+            self.core.prepare_search(deadline)?;
+            self.prepared.store(true, Ordering::Relaxed);
+        }
+        self.core.search(&self.shared, &Query { text, deadline, ..self.like })
     }
 }
 

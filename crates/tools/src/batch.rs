@@ -352,6 +352,8 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
     let mut reserved: usize =
         request.queries.iter().map(|query| query_line(query).len() + 40).sum();
     let mut unanswered = 0;
+    let like = Query { text: "", limit: PASSAGES, scope, kind: None, deadline: None };
+    let together = context.root.store.queries(like);
     for text in &request.queries {
         let line = query_line(text);
         reserved = reserved.saturating_sub(line.len() + 40);
@@ -361,15 +363,13 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
         }
         let query = Query {
             text,
-            limit: PASSAGES,
-            scope,
-            kind: None,
             // What was run is searched even when the deadline has passed: its answer is due now.
             deadline: Some(
                 context.deadline.max(std::time::Instant::now() + Duration::from_secs(2)),
             ),
+            ..like
         };
-        let found = match fresh(context, &query) {
+        let found = match fresh(context, &together, &query) {
             Ok(found) => found,
             Err(error) => {
                 draft.line(&one_line(&error.to_string()));

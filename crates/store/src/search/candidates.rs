@@ -14,6 +14,7 @@ use super::porter::stem_of;
 use super::postings::{Find, Limits, Postings, any, merge, quoted};
 use super::query::{Request, Term};
 use super::rank::{FIELD_TITLE, saturate};
+use super::shared::Shared;
 use super::statistics::Statistics;
 use super::tokens::{Run, Splitter, pairs, runs};
 
@@ -65,15 +66,15 @@ pub(super) struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(connection: &'a Connection, limits: &'a Limits) -> Self {
-        Finder { postings: Postings { connection, limits }, tallies: HashMap::default() }
+    pub(super) fn new(connection: &'a Connection, shared: &'a Shared, limits: &'a Limits) -> Self {
+        Finder { postings: Postings { connection, shared, limits }, tallies: HashMap::default() }
     }
 
     /// Reads the index for a request; answers chunk numbers, each once.
     pub(super) fn find(
         mut self,
         request: &Request,
-        statistics: &mut Statistics<'_>,
+        statistics: &Statistics<'_>,
     ) -> rusqlite::Result<Vec<u64>> {
         let order = rarest_first(request, statistics)?;
         let alone = order.len() == 1;
@@ -85,7 +86,7 @@ impl<'a> Finder<'a> {
             let found = if places <= DETAILED || (alone && places <= BUDGET) {
                 let mut found = Vec::new();
                 for form in &term.forms {
-                    self.postings.places(&form.stem, form.weight, &mut found)?;
+                    found.extend_from_slice(&self.postings.places(&form.stem, form.weight)?);
                 }
                 if term.forms.len() > 1 { merge(found) } else { found }
             } else if narrow || chunks <= left {
@@ -215,7 +216,7 @@ struct Size<'q> {
 /// The terms the store knows, those with short lists first.
 fn rarest_first<'q>(
     request: &'q Request,
-    statistics: &mut Statistics<'_>,
+    statistics: &Statistics<'_>,
 ) -> rusqlite::Result<Vec<Size<'q>>> {
     let mut order = Vec::new();
     for term in &request.terms {

@@ -12,7 +12,7 @@ use super::tokens::{Run, Splitter, pairs, runs};
 
 /// Mixes a few bytes of short words; the words come from the user's own text.
 #[derive(Default)]
-pub(super) struct WordHasher(u64);
+pub(crate) struct WordHasher(u64);
 
 impl Hasher for WordHasher {
     fn write(&mut self, bytes: &[u8]) {
@@ -33,7 +33,8 @@ impl Hasher for WordHasher {
     }
 }
 
-pub(super) type FastBuild = BuildHasherDefault<WordHasher>;
+/// Hashes words and numbers.
+pub(crate) type FastBuild = BuildHasherDefault<WordHasher>;
 
 /// Expands texts, and tells which of their words are new to it.
 #[derive(Debug, Default)]

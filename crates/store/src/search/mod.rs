@@ -26,6 +26,7 @@ mod query;
 mod rank;
 mod rate;
 mod select;
+mod shared;
 mod sketch;
 mod snippet;
 mod statistics;
@@ -49,8 +50,9 @@ use query::Request;
 use rate::{Rated, Rater};
 use statistics::Statistics;
 
-pub(crate) use expand::Expander;
+pub(crate) use expand::{Expander, FastBuild};
 pub(crate) use lexicon::{Memory, ripe};
+pub(crate) use shared::Shared;
 pub(crate) use sketch::{Sketch, Sketcher};
 pub(crate) use tables::{
     PACE, Rows, SCHEMA, Vocabulary, index, merge_all, merge_some, merge_step, unindex,
@@ -63,11 +65,12 @@ pub use types::{Found, Hit, Query, Scope, Verdict};
 const BEGINNINGS: usize = 24;
 
 /// Answers a query. `memory` is what searches of this store keep between calls (the vocabulary);
-/// the store holds one and hands it to each search.
+/// the store holds one and hands it to each search. `shared` is what queries of one call share.
 pub(crate) fn search(
     connection: &Connection,
     texts: &dyn ChunkTexts,
     memory: &Memory,
+    shared: &Shared,
     query: &Query<'_>,
 ) -> Result<Found> {
     let nothing = |verdict| Found { hits: Vec::new(), verdict, incomplete: None };
@@ -80,9 +83,9 @@ pub(crate) fn search(
         return Ok(nothing(Verdict::NothingToSearch));
     }
     let pending = texts.unindexed(&query.scope)?;
-    let mut statistics = Statistics::new(connection, &pending)?;
+    let statistics = Statistics::new(connection, shared, &pending)?;
     statistics.resolve(&mut request, memory)?;
-    let mut ids = Finder::new(connection, &limits).find(&request, &mut statistics)?;
+    let mut ids = Finder::new(connection, shared, &limits).find(&request, &statistics)?;
     if let Some(path) = &request.path {
         ids.extend(texts.beginnings(path, &|id| limits.contain(id), BEGINNINGS)?);
     }

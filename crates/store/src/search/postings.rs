@@ -3,10 +3,13 @@
 //! Reading a list with columns and repetitions costs about 0.1 µs a place, reading only the chunk
 //! numbers half of that a chunk; the engine's own ranking would cost ten times as much.
 
+use std::sync::Arc;
+
 use rusqlite::Connection;
 
 use super::query::Alternative;
 use super::rank::{FIELD_PATH, FIELD_TITLE};
+use super::shared::Shared;
 use crate::ids::ChunkRange;
 
 /// Chunk numbers a search is limited to, ascending; `None` is all.
@@ -60,17 +63,18 @@ pub(super) fn merge(mut found: Vec<Find>) -> Vec<Find> {
 #[derive(Clone, Copy)]
 pub(super) struct Postings<'a> {
     pub(super) connection: &'a Connection,
+    pub(super) shared: &'a Shared,
     pub(super) limits: &'a Limits,
 }
 
 impl Postings<'_> {
     /// Reads where a stem stands: by chunk, ascending.
-    pub(super) fn places(
-        &self,
-        stem: &str,
-        weight: f64,
-        found: &mut Vec<Find>,
-    ) -> rusqlite::Result<()> {
+    pub(super) fn places(&self, stem: &str, weight: f64) -> rusqlite::Result<Arc<[Find]>> {
+        self.shared.places(stem, weight, || self.read_places(stem, weight))
+    }
+
+    fn read_places(&self, stem: &str, weight: f64) -> rusqlite::Result<Vec<Find>> {
+        let mut found: Vec<Find> = Vec::new();
         let mut statement =
             self.connection.prepare_cached("SELECT doc, col FROM word_places WHERE term = ?1")?;
         let mut rows = statement.query([stem])?;
@@ -99,7 +103,7 @@ impl Postings<'_> {
                 *places += weight * field;
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// The chunks in which forms of a term stand, without how often.
@@ -107,11 +111,11 @@ impl Postings<'_> {
         let mut found = Vec::new();
         for form in forms {
             let expression = quoted(&form.stem);
-            let chunks = self.all(&expression)?;
-            found.extend(chunks.into_iter().map(|id| (id, (form.weight, form.weight))));
-            let titled = self.all(&format!("title : {expression}"))?;
-            let titled = titled.into_iter();
-            found.extend(titled.map(|id| (id, (form.weight * FIELD_TITLE, form.weight))));
+            let chunks = self.shared.chunks(&expression, || self.all(&expression))?;
+            found.extend(chunks.iter().map(|id| (*id, (form.weight, form.weight))));
+            let in_title = format!("title : {expression}");
+            let titled = self.shared.chunks(&in_title, || self.all(&in_title))?;
+            found.extend(titled.iter().map(|id| (*id, (form.weight * FIELD_TITLE, form.weight))));
         }
         Ok(merge(found))
     }

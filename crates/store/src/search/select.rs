@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use super::expand::FastBuild;
 use super::query::Request;
 use super::rate::Rated;
 use crate::document::Origin;
@@ -29,9 +30,7 @@ pub(super) fn select(mut rated: Vec<Rated>, limit: usize, request: &Request) -> 
     let short = request.prose() <= 0.0;
     let covered = if short { best.score.coverage * CUT_COVERAGE } else { 0.0 };
     rated.retain(|hit| hit.score.relevance >= least && hit.score.coverage >= covered);
-    let mut rated = copies_last(merge_identical(rated));
-    rated.truncate(limit);
-    (rated, true)
+    (copies_last(merge_identical(rated), limit), true)
 }
 
 /// Best first; among equals the one nearer to the root, then the fresher.
@@ -73,28 +72,34 @@ fn merge_identical(rated: Vec<Rated>) -> Vec<Rated> {
     kept
 }
 
-/// Moves near copies of better hits from other documents to the end, so that old versions of one
-/// file do not crowd out everything else.
-fn copies_last(rated: Vec<Rated>) -> Vec<Rated> {
-    let lines: Vec<HashSet<&str>> = rated
-        .iter()
-        .take(COMPARED)
-        .map(|hit| hit.chunk.body().lines().map(str::trim).filter(|line| line.len() > 3).collect())
-        .collect();
+/// The first `limit` hits after near copies of better hits from other documents were moved to the end, so
+/// that old versions of one file do not crowd out everything else.
+fn copies_last(rated: Vec<Rated>, limit: usize) -> Vec<Rated> {
+    type Lines<'a> = HashSet<&'a str, FastBuild>;
     let mut is_copy = vec![false; rated.len()];
-    for (at, own) in lines.iter().enumerate() {
-        is_copy[at] = lines.iter().take(at).enumerate().any(|(before, theirs)| {
+    // Those that are no copies, with the lines of each.
+    let mut kept: Vec<(usize, Lines<'_>)> = Vec::new();
+    for (at, hit) in rated.iter().enumerate().take(COMPARED) {
+        if kept.len() >= limit {
+            break;
+        }
+        let lines = hit.chunk.body().lines().map(str::trim).filter(|line| line.len() > 3);
+        let own: Lines<'_> = lines.collect();
+        let copied = |(before, theirs): &(usize, Lines<'_>)| {
             let common = COPY * own.len().max(theirs.len()) as f64;
-            !is_copy[before]
-                && rated[before].document.id != rated[at].document.id
-                && own.len() > 2
+            rated[*before].document.id != hit.document.id
                 && own.intersection(theirs).count() as f64 >= common
-        });
+        };
+        is_copy[at] = own.len() > 2 && kept.iter().any(copied);
+        if !is_copy[at] {
+            kept.push((at, own));
+        }
     }
-    drop(lines);
+    drop(kept);
     let mut flags = is_copy.into_iter();
     let (copies, mut first): (Vec<Rated>, Vec<Rated>) =
         rated.into_iter().partition(|_| flags.next().unwrap_or(false));
     first.extend(copies);
+    first.truncate(limit);
     first
 }

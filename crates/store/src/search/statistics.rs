@@ -1,13 +1,12 @@
 //! What the store knows about terms: in how many chunks they stand, and so how rare they are.
 
-use std::collections::HashMap;
-
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::kin::kin;
 use super::lexicon::{Memory, counts};
 use super::porter::stem_of;
 use super::query::{Alternative, Request, TermKind};
+use super::shared::Shared;
 use super::typo::repairs;
 use crate::ids::ChunkRange;
 
@@ -40,7 +39,7 @@ pub(super) struct Frequency {
 /// Frequencies as one search sees them.
 pub(super) struct Statistics<'a> {
     connection: &'a Connection,
-    known: HashMap<String, Frequency>,
+    shared: &'a Shared,
     /// Chunks in the store.
     chunks: u64,
     /// Bytes of an average chunk.
@@ -51,44 +50,38 @@ impl<'a> Statistics<'a> {
     /// `pending` are chunks the index does not know yet.
     pub(super) fn new(
         connection: &'a Connection,
+        shared: &'a Shared,
         pending: &[ChunkRange],
     ) -> rusqlite::Result<Self> {
         let counts = counts(connection)?;
         let (seen, bytes) = (counts.seen, counts.bytes);
         Ok(Statistics {
             connection,
-            known: HashMap::new(),
+            shared,
             chunks: (counts.chunks.max(1) as u64) + pending.iter().map(size).sum::<u64>(),
             average_bytes: if seen > 0 { bytes as f64 / seen as f64 } else { 1_000.0 },
         })
     }
 
     /// How often a stem stands in the store.
-    pub(super) fn frequency(&mut self, stem: &str) -> rusqlite::Result<Frequency> {
-        if let Some(frequency) = self.known.get(stem) {
-            return Ok(*frequency);
-        }
-        let frequency = self
-            .connection
-            .prepare_cached("SELECT doc, cnt FROM word_rows WHERE term = ?1")?
-            .query_row([stem], |row| {
-                Ok(Frequency {
-                    chunks: row.get::<_, i64>(0)? as u64,
-                    places: row.get::<_, i64>(1)? as u64,
+    pub(super) fn frequency(&self, stem: &str) -> rusqlite::Result<Frequency> {
+        self.shared.frequency(stem, || {
+            let found = self
+                .connection
+                .prepare_cached("SELECT doc, cnt FROM word_rows WHERE term = ?1")?
+                .query_row([stem], |row| {
+                    Ok(Frequency {
+                        chunks: row.get::<_, i64>(0)? as u64,
+                        places: row.get::<_, i64>(1)? as u64,
+                    })
                 })
-            })
-            .optional()?
-            .unwrap_or_default();
-        self.known.insert(stem.to_owned(), frequency);
-        Ok(frequency)
+                .optional()?;
+            Ok(found.unwrap_or_default())
+        })
     }
 
     /// Gives every term the forms it may have, and its rarity.
-    pub(super) fn resolve(
-        &mut self,
-        request: &mut Request,
-        memory: &Memory,
-    ) -> rusqlite::Result<()> {
+    pub(super) fn resolve(&self, request: &mut Request, memory: &Memory) -> rusqlite::Result<()> {
         for term in &mut request.terms {
             let own = term.forms.first().map_or("", |form| form.stem.as_str()).to_owned();
             if term.kind == TermKind::Word {
@@ -126,7 +119,7 @@ impl<'a> Statistics<'a> {
 
     /// Known words for one the store does not know: by edits, else by beginning, else as a part.
     fn stand_ins(
-        &mut self,
+        &self,
         word: &str,
         kind: TermKind,
         memory: &Memory,

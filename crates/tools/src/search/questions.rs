@@ -1,9 +1,10 @@
 //! Questions: every query gets its line, every passage is shown once, previews go first when room is short.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quietcontext_store::{
-    ChunkId, Found, Hit, Label, NewDocument, Origin, Query, Scope, StoreError, Verdict,
+    ChunkId, Found, Hit, Label, NewDocument, Origin, Queries, Query, Scope, StoreError, Verdict,
 };
 
 use crate::answer::Draft;
@@ -38,9 +39,10 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
     };
     let mut shown = Shown::default();
     let mut blocks = Vec::new();
+    let together = context.root.store.queries(query);
     let found = in_parallel(&args.queries, |text| {
         context.check_cancelled()?;
-        fresh(context, &Query { text, ..query })
+        fresh(context, &together, &Query { text, ..query })
     });
     for (text, found) in args.queries.iter().zip(found) {
         blocks.push(block(text, &found?, &mut shown, args.preview));
@@ -51,18 +53,24 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
 /// Threads that answer the queries of one call.
 const THREADS: usize = 4;
 
-/// Does something with each query, several at a time; the results in the order of the queries.
+/// Does something with each query, several at a time; the results in the order of the queries. Whoever
+/// is done takes the next one: some take ten times as long as others.
 fn in_parallel<T: Send>(queries: &[String], answer: impl Fn(&str) -> T + Sync) -> Vec<T> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = queries.len().div_ceil(threads.min(THREADS)).max(1);
-    let answer = &answer;
-    std::thread::scope(|scope| {
-        let mut shares = queries.chunks(share);
-        let own = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares
-            .map(|share| scope.spawn(|| share.iter().map(|text| answer(text)).collect::<Vec<T>>()))
-            .collect();
-        let mut answers: Vec<T> = own.iter().map(|text| answer(text)).collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut answers = Vec::new();
+        while let at = next.fetch_add(1, Ordering::Relaxed)
+            && let Some(text) = queries.get(at)
+        {
+            answers.push((at, answer(text)));
+        }
+        answers
+    };
+    let mut answers = std::thread::scope(|scope| {
+        let others = 1..threads.min(queries.len());
+        let others: Vec<_> = others.map(|_| scope.spawn(work)).collect();
+        let mut answers = work();
         for other in others {
             match other.join() {
                 Ok(more) => answers.extend(more),
@@ -70,7 +78,9 @@ fn in_parallel<T: Send>(queries: &[String], answer: impl Fn(&str) -> T + Sync) -
             }
         }
         answers
-    })
+    });
+    answers.sort_unstable_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 /// Chunks that the answer has shown, so that each is shown once.
@@ -90,13 +100,19 @@ pub(crate) struct Results {
     pub incomplete: Option<String>,
 }
 
-/// Searches; where a file behind a hit has changed, it is indexed again and the search repeated.
-pub(crate) fn fresh(context: &Context, query: &Query<'_>) -> Result<Results, ToolError> {
+/// Searches, as one of the queries of a call that are all like this one; where a file behind a hit has
+/// changed, it is indexed again and the search repeated.
+pub(crate) fn fresh(
+    context: &Context,
+    together: &Queries<'_>,
+    query: &Query<'_>,
+) -> Result<Results, ToolError> {
     let searched = Query { text: cut(query.text, limits::QUERY_BYTES), ..*query };
-    let find = || context.root.store.search(&searched).map_err(could_not_search);
-    let mut found: Found = find()?;
+    let mut found: Found =
+        together.search(searched.text, searched.deadline).map_err(could_not_search)?;
     if freshness::refresh(context, &found.hits) {
-        found = find()?;
+        // Alone: what the others read is not true any more.
+        found = context.root.store.search(&searched).map_err(could_not_search)?;
     }
     let check = |hit: Hit| Checked { freshness: freshness::of(context, &hit), hit };
     let checked = found.hits.into_iter().map(check).collect();

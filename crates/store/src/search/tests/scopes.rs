@@ -73,3 +73,41 @@ fn a_search_that_is_late_says_what_it_left_out() {
     assert!(found.hits.is_empty());
     assert!(found.incomplete.unwrap().contains("out of time"));
 }
+
+#[test]
+fn queries_asked_together_are_answered_as_alone() {
+    let shelf = Shelf::new();
+    for number in 0..60 {
+        let text = format!(
+            "# Part {number}\n\nThe scheduler of worker {number} wakes tasks, easily and early.\n\n\
+             ## Details\n\nA waker is written when the task is begun; it is larger than {number}.\n"
+        );
+        shelf.add(&format!("docs/part-{number}.md"), &text);
+    }
+    let texts = [
+        "scheduler tasks",
+        "scheduler waker",
+        "waker tasks",
+        "large task",
+        "beginning",
+        "wakre",
+        "worker 17",
+        "\"wakes tasks\"",
+        "docs/part-7.md",
+        "easy",
+        "xqzv scheduler",
+        "scheduler tasks",
+    ];
+    for scope in [Scope::All, Scope::Source("docs/part-1*")] {
+        let like = Query { text: "", limit: 5, scope, kind: None, deadline: None };
+        let together = shelf.store.queries(like);
+        let found = std::thread::scope(|threads| {
+            let asked = texts.map(|text| threads.spawn(|| together.search(text, None).unwrap()));
+            asked.map(|answer| format!("{:?}", answer.join().unwrap()))
+        });
+        for (text, found) in texts.iter().zip(found) {
+            let alone = shelf.store.search(&Query { text, ..like }).unwrap();
+            assert_eq!(found, format!("{alone:?}"), "{text}");
+        }
+    }
+}
