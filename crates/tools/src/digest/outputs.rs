@@ -14,7 +14,7 @@ macro_rules! outputs {
     ($($name:literal: $told:expr; $short:expr;)+) => {
         const OUTPUTS: &[Output] = &[$(Output {
             name: $name,
-            text: include_str!(concat!("../tests/outputs/", $name, ".txt")),
+            text: include_str!(concat!("../../tests/outputs/", $name, ".txt")),
             told: &$told,
             short: &$short,
         }),+];
