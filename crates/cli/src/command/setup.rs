@@ -20,7 +20,8 @@ use crate::{
     },
     setup::{
         self, Edit, Status,
-        clients::{Approval, CLIENTS, Client, Daemon, Launch, Remote, TOKEN, client},
+        client::{Approval, Client, Daemon, Launch, Remote, TOKEN},
+        clients::{CLIENTS, client},
         diff,
         edit::Format,
     },

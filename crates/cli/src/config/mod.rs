@@ -5,6 +5,7 @@
 //! two configurations. A repository's files are never read.
 
 mod nearest;
+mod setting;
 mod settings;
 mod value;
 
@@ -17,7 +18,8 @@ use std::{
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use self::nearest::nearest;
-pub(crate) use self::settings::{Place, SETTINGS, Sandbox, Setting, Settings};
+pub(crate) use self::setting::{Place, Sandbox, Setting, Settings};
+pub(crate) use self::settings::SETTINGS;
 use self::value::Value;
 
 /// What our own variables begin with.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use super::clients::Launch;
+use super::client::Launch;
 use crate::config::{Flags, Surroundings};
 
 /// This program, with the flags that were given here.

@@ -1,5 +1,6 @@
 //! Entering this server into the configuration of clients, and taking that back.
 
+pub(crate) mod client;
 pub(crate) mod clients;
 pub(crate) mod diff;
 pub(crate) mod edit;
@@ -14,7 +15,7 @@ use serde_json::Value;
 
 pub(crate) use self::launch::{is_this_program, launch, passing};
 use self::{
-    clients::{Approval, Client, Launch},
+    client::{Approval, Client, Launch},
     edit::{Change, Format},
     file::Original,
     record::{Record, Records},

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::{
     carry_out,
-    clients::{Approval, CLIENTS, Client, Daemon, Launch, Remote},
+    client::{Approval, Client, Daemon, Launch, Remote},
+    clients::CLIENTS,
     edit::{self, Change, Format},
     plan, plan_back, status,
 };

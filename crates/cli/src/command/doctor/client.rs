@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{Check, Patient, State, version};
-use crate::setup::{
-    self, Status,
-    clients::{Approval, CLIENTS},
-};
+use crate::setup::{self, Status, client::Approval, clients::CLIENTS};
 
 /// A row for each client that is here or has an entry.
 pub(super) fn checks(patient: &Patient) -> Vec<Check> {
