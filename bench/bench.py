@@ -91,36 +91,7 @@ def status_mib(client, field):
 
 def execute(servers, quick):
     """`execute` of `true`, python and javascript beside the same interpreter started bare."""
-    cases = {
-        "shell": ("true", [which("bash")], ".sh", 100),
-        "python": ("print(1)", [which("python3")], ".py", 20),
-        "javascript": ("console.log(1)", [which("node")], ".js", 20),
-    }
-    result = {"bare": {}, **{server.name: {} for server in servers}}
-    places = [Place() for _ in servers]
-    clients = [server.start(place.__enter__()) for server, place in zip(servers, places)]
-    for client in clients:
-        client.handshake()
-    for language, (code, interpreter, suffix, rounds) in cases.items():
-        if not interpreter[0]:
-            continue
-        file = CACHE / ("bare" + suffix)
-        file.write_text(code + "\n")
-        bare, takes = [], [[] for _ in servers]
-        for _ in range(max(5, rounds // 10) if quick else rounds):
-            bare.append(spawn([*interpreter, str(file)]))
-            for server, client, row in zip(servers, clients, takes):
-                text, failed, seconds = server.call(client, "execute", code=code, language=language)
-                if failed:
-                    raise RuntimeError("%s: %s" % (server.name, text[:200]))
-                row.append(seconds)
-        result["bare"][language] = mcp.summary(bare[2:])
-        for server, row in zip(servers, takes):
-            result[server.name][language] = mcp.summary(row[2:])
-    for client, place in zip(clients, places):
-        client.close()
-        place.__exit__()
-    return result
+    return runs.languages(servers, quick, ("shell", "python", "javascript"))
 
 
 def output(servers, quick):
