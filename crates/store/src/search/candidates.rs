@@ -151,6 +151,8 @@ impl<'a> Finder<'a> {
 
     /// Adds one term's finds.
     fn count(&mut self, term: &Term, found: impl IntoIterator<Item = Find>) {
+        let found = found.into_iter();
+        self.tallies.reserve(found.size_hint().0);
         for (id, (places, weight)) in found {
             let tally = self.tallies.entry(id).or_default();
             tally.score += term.rarity * weight * saturate(places, 1.0);

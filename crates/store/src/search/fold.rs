@@ -7,21 +7,28 @@ pub(super) fn is_mark(character: char) -> bool {
 
 /// Lower case, without accents: as words are compared.
 pub(super) fn fold_into(text: &str, out: &mut String) {
-    if text.is_ascii() {
+    let mut rest = text;
+    loop {
+        let (plain, after) = rest.split_at_checked(ascii_end(rest)).unwrap_or((rest, ""));
         let start = out.len();
-        out.push_str(text);
+        out.push_str(plain);
         if let Some(added) = out.get_mut(start..) {
             added.make_ascii_lowercase();
         }
-        return;
+        let mut characters = after.chars();
+        let Some(character) = characters.next() else { return };
+        out.extend(character.to_lowercase().filter(|c| !is_mark(*c)).map(unaccented));
+        rest = characters.as_str();
     }
-    for character in text.chars() {
-        if character.is_ascii() {
-            out.push(character.to_ascii_lowercase());
-        } else {
-            out.extend(character.to_lowercase().filter(|c| !is_mark(*c)).map(unaccented));
-        }
-    }
+}
+
+/// Where the ASCII at the beginning of a text ends: most text is, and is looked at eight bytes at a time.
+fn ascii_end(text: &str) -> usize {
+    let (eights, _) = text.as_bytes().as_chunks::<8>();
+    let is_ascii = |eight: &&[u8; 8]| u64::from_ne_bytes(**eight) & 0x8080_8080_8080_8080 == 0;
+    let whole = eights.iter().take_while(is_ascii).count() * 8;
+    let rest = text.as_bytes().get(whole..).unwrap_or_default();
+    whole + rest.iter().take_while(|byte| byte.is_ascii()).count()
 }
 
 pub(super) fn fold(text: &str) -> String {
@@ -77,6 +84,13 @@ mod tests {
             ("Čeština", "cestina"),
             ("ЖУК", "жук"),
             ("e\u{301}A", "ea"),
+            (
+                "Eight or more ASCII before É, and MORE behind it: ß",
+                "eight or more ascii before e, and more behind it: ß",
+            ),
+            ("1234567É", "1234567e"),
+            ("ÉÀ", "ea"),
+            ("", ""),
         ] {
             assert_eq!(fold(text), expected, "{text}");
         }
