@@ -1,8 +1,7 @@
 //! Answers searches: finishes or names what has no full-text rows yet, then asks the search part.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -15,6 +14,7 @@ use crate::document::DocumentInfo;
 use crate::error::StoreError;
 use crate::ids::{ChunkId, ChunkRange, DocumentId};
 use crate::pending;
+use crate::pool::lock;
 use crate::read::{Blocks, visible};
 use crate::row::{DocumentRow, LABEL, LabelRow};
 use crate::search::{
@@ -61,13 +61,26 @@ impl ChunkText {
     }
 }
 
+/// Documents that were looked up for one of the queries of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    visible: Mutex<HashMap<u64, Option<DocumentRow>, FastBuild>>,
+    documents: Mutex<HashMap<u64, Option<Arc<DocumentInfo>>, FastBuild>>,
+}
+
+/// What the queries of one call share.
+#[derive(Debug, Default)]
+pub(crate) struct Together {
+    known: Known,
+    shared: Shared,
+}
+
 /// One state of the store, as search sees it.
 pub(crate) struct Texts<'a> {
     core: &'a Core,
     connection: &'a Connection,
     blocks: Blocks<'a>,
-    visible: RefCell<HashMap<u64, Option<DocumentRow>, FastBuild>>,
-    documents: RefCell<HashMap<u64, Option<Arc<DocumentInfo>>, FastBuild>>,
+    known: &'a Known,
 }
 
 impl ChunkTexts for Texts<'_> {
@@ -89,17 +102,17 @@ impl ChunkTexts for Texts<'_> {
     }
 
     fn document(&self, id: DocumentId) -> Result<Option<Arc<DocumentInfo>>> {
-        if let Some(known) = self.documents.borrow().get(&id.0) {
+        if let Some(known) = lock(&self.known.documents).get(&id.0) {
             return Ok(known.clone());
         }
-        let info = if self.is_visible(id.0)? {
-            let rows = self.visible.borrow();
-            let row = rows.get(&id.0).and_then(Option::as_ref);
-            row.map(|row| self.core.info(self.connection, row, None)).transpose()?.map(Arc::new)
+        let row = if self.is_visible(id.0)? {
+            lock(&self.known.visible).get(&id.0).cloned().flatten()
         } else {
             None
         };
-        self.documents.borrow_mut().insert(id.0, info.clone());
+        let info = row.map(|row| self.core.info(self.connection, &row, None)).transpose()?;
+        let info = info.map(Arc::new);
+        lock(&self.known.documents).insert(id.0, info.clone());
         Ok(info)
     }
 
@@ -185,23 +198,17 @@ impl ChunkTexts for Texts<'_> {
 }
 
 impl<'a> Texts<'a> {
-    pub(crate) fn new(core: &'a Core, connection: &'a Connection) -> Self {
-        Texts {
-            core,
-            connection,
-            blocks: Blocks::new(core, connection),
-            visible: RefCell::default(),
-            documents: RefCell::default(),
-        }
+    pub(crate) fn new(core: &'a Core, connection: &'a Connection, known: &'a Known) -> Self {
+        Texts { core, connection, blocks: Blocks::new(core, connection), known }
     }
 
     fn is_visible(&self, document: u64) -> Result<bool> {
-        if let Some(known) = self.visible.borrow().get(&document) {
+        if let Some(known) = lock(&self.known.visible).get(&document) {
             return Ok(known.is_some());
         }
         let row = visible(self.connection, document)?;
         let is_visible = row.is_some();
-        self.visible.borrow_mut().insert(document, row);
+        lock(&self.known.visible).insert(document, row);
         Ok(is_visible)
     }
 }
@@ -229,11 +236,11 @@ pub(crate) fn matching(connection: &Connection, source: &str) -> Result<Vec<Labe
 
 impl Core {
     /// Searches, with what other queries of the call found out.
-    pub(crate) fn search(self: &Arc<Self>, shared: &Shared, query: &Query<'_>) -> Result<Found> {
+    pub(crate) fn search(&self, together: &Together, query: &Query<'_>) -> Result<Found> {
         let _under_way = self.courtesy.search();
         self.pool.read(|connection| {
-            let texts = Texts::new(self, connection);
-            search::search(connection, &texts, &self.memory, shared, query)
+            let texts = Texts::new(self, connection, &together.known);
+            search::search(connection, &texts, &self.memory, &together.shared, query)
         })
     }
 

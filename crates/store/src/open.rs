@@ -80,7 +80,7 @@ fn read_only(path: &Path) -> Result<Link> {
     let open_it = |uri: &Path, flags| -> Result<Connection> {
         let connection = open(uri, flags)?;
         let version = version(&connection)?;
-        if version != schema::VERSION {
+        if !schema::READABLE.contains(&version) {
             return Err(StoreError::Newer { found: version, known: schema::VERSION });
         }
         Ok(connection)
@@ -207,4 +207,22 @@ pub(crate) fn set_aside(path: &Path) -> io::Result<String> {
         }
     }
     Ok(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_earlier_version_is_read_where_nothing_can_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        drop(connect(&path, folder.path()).unwrap());
+        for (version, readable) in [(schema::VERSION, true), (1, true), (0, false), (99, false)] {
+            let connection = Connection::open(&path).unwrap();
+            connection.pragma_update(None, "user_version", version).unwrap();
+            drop(connection);
+            assert_eq!(read_only(&path).is_ok(), readable, "version {version}");
+        }
+    }
 }

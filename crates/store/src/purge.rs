@@ -59,7 +59,8 @@ impl Core {
         }
         for _ in 0..ATTEMPTS {
             let vocabulary = self.pool.read(|connection| {
-                search::Vocabulary::read(connection, &find::Texts::new(self, connection))
+                let known = find::Known::default();
+                search::Vocabulary::read(connection, &find::Texts::new(self, connection, &known))
             })?;
             let replaced = self.write(|transaction| {
                 search::merge_all(transaction)?;
@@ -72,7 +73,8 @@ impl Core {
         // Somebody writes all the time: now they wait.
         self.write(|transaction| {
             search::merge_all(transaction)?;
-            let texts = find::Texts::new(self, transaction);
+            let known = find::Known::default();
+            let texts = find::Texts::new(self, transaction, &known);
             search::Vocabulary::read(transaction, &texts)?.replace(transaction).map(drop)
         })
     }

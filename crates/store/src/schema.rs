@@ -1,5 +1,7 @@
 //! The tables of a store, version by version: one row of [`MIGRATIONS`] each.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::Transaction;
 
 use crate::search;
@@ -9,6 +11,9 @@ pub(crate) const APPLICATION: i64 = 0x5143_7374;
 
 /// The newest version this program reads and writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// The versions that can be read as they are, where nothing can be written: their tables are the same.
+pub(crate) const READABLE: RangeInclusive<i64> = 1..=VERSION;
 
 /// What turns version `index` into `index + 1`.
 const MIGRATIONS: &[fn(&Transaction<'_>) -> rusqlite::Result<()>] = &[first, second];

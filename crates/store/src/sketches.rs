@@ -101,7 +101,8 @@ impl Sketches {
 mod tests {
     use super::*;
     use crate::core::Core;
-    use crate::search::{Shared, Sketcher};
+    use crate::find::Together;
+    use crate::search::Sketcher;
     use crate::{Label, NewDocument, Origin, Query, Retention, Scope, StoreOptions};
 
     fn sketched(first: u64, last: u64) -> Sketched {
@@ -171,7 +172,7 @@ mod tests {
         let answers = || {
             queries.map(|text| {
                 let query = Query { text, limit: 9, scope: Scope::All, kind: None, deadline: None };
-                format!("{:?}", core.search(&Shared::default(), &query).unwrap())
+                format!("{:?}", core.search(&Together::default(), &query).unwrap())
             })
         };
         let with = answers();

@@ -13,12 +13,13 @@ use crate::core::Core;
 use crate::document::{Chunk, DocumentInfo, KnownFile, NewDocument, Observer, Page, Receipt};
 use crate::error::StoreError;
 pub(crate) use crate::find::ChunkText;
+use crate::find::Together;
 use crate::growing::Growing;
 use crate::ids::{ChunkId, DocumentId, Location, Span};
 use crate::journal::Journal;
 use crate::number;
 use crate::raw;
-use crate::search::{Found, Query, Shared};
+use crate::search::{Found, Query};
 use crate::writer::Writer;
 
 /// How long run output and fetched pages are kept.
@@ -157,7 +158,7 @@ impl Store {
         Queries {
             core: &self.core,
             like,
-            shared: Shared::default(),
+            together: Together::default(),
             prepared: AtomicBool::new(false),
         }
     }
@@ -249,7 +250,7 @@ impl Store {
 pub struct Queries<'a> {
     core: &'a Arc<Core>,
     like: Query<'a>,
-    shared: Shared,
+    together: Together,
     /// What was pending is finished, or it is too much.
     prepared: AtomicBool,
 }
@@ -262,7 +263,7 @@ impl Queries<'_> {
             self.core.prepare_search(deadline)?;
             self.prepared.store(true, Ordering::Relaxed);
         }
-        self.core.search(&self.shared, &Query { text, deadline, ..self.like })
+        self.core.search(&self.together, &Query { text, deadline, ..self.like })
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::expand::FastBuild;
+use super::lexicon::Counts;
 use super::postings::Find;
 use super::statistics::Frequency;
 use crate::pool::lock;
@@ -17,6 +18,7 @@ type Words<T> = Mutex<HashMap<String, T, FastBuild>>;
 /// the first query.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
+    counts: Mutex<Option<Counts>>,
     frequencies: Words<Frequency>,
     /// By stem: for each weight it is looked for with, where it stands.
     places: Words<Vec<(f64, Arc<[Find]>)>>,
@@ -25,6 +27,20 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// How much the index holds, as `ask` tells the first time.
+    pub(super) fn counts(
+        &self,
+        ask: impl FnOnce() -> rusqlite::Result<Counts>,
+    ) -> rusqlite::Result<Counts> {
+        let mut counts = lock(&self.counts);
+        if let Some(known) = *counts {
+            return Ok(known);
+        }
+        let asked = ask()?;
+        *counts = Some(asked);
+        Ok(asked)
+    }
+
     /// How often a stem stands in the store, as `ask` tells the first time.
     pub(super) fn frequency(
         &self,

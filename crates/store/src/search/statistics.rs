@@ -53,7 +53,7 @@ impl<'a> Statistics<'a> {
         shared: &'a Shared,
         pending: &[ChunkRange],
     ) -> rusqlite::Result<Self> {
-        let counts = counts(connection)?;
+        let counts = shared.counts(|| counts(connection))?;
         let (seen, bytes) = (counts.seen, counts.bytes);
         Ok(Statistics {
             connection,
