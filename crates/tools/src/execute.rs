@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quietcontext_exec::{Exit, Input, Program, Run, RunRequest, Streams};
-use quietcontext_store::{Label, Query, Receipt, Scope, Status, StoreError};
+use quietcontext_store::{Label, Query, Receipt, Scope, Status, StoreError, Verdict};
 
 use crate::answer::Draft;
 use crate::args::execute::Request;
@@ -256,7 +256,7 @@ pub(crate) fn not_stored(error: &StoreError) -> String {
     format!("[not stored: {}]", crate::budget::clip(&render::one_line(&error.to_string()), 160))
 }
 
-/// The best matches for an intent within one document. `false`: there was none, show the digest.
+/// The best matches for an intent within one document. `false`: there was no good one, show the digest.
 fn push_matches(context: &Context, draft: &mut Draft, intent: &str, receipt: &Receipt) -> bool {
     let query = Query {
         text: intent,
@@ -277,15 +277,19 @@ fn push_matches(context: &Context, draft: &mut Draft, intent: &str, receipt: &Re
         draft.line("no match for the intent");
         return false;
     }
+    let weak = found.verdict == Verdict::Weak;
+    if weak {
+        draft.line("no good match for the intent");
+    }
     for hit in &found.hits {
-        let (line, preview) = hit_lines(hit);
+        let (line, preview) = hit_lines(hit, found.verdict);
         if !draft.line(&line) {
             break;
         }
         let room = draft.room();
         draft.line(cut_at_line(&preview, room).trim_end_matches('\n'));
     }
-    true
+    !weak
 }
 
 /// Text from both ends of an output, each at most half of `room`.

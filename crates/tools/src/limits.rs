@@ -31,6 +31,8 @@ pub(crate) const DIGEST_BYTES: usize = 1_500;
 pub(crate) const ERROR_BYTES: usize = 512;
 /// Preview of one result, in characters.
 pub(crate) const PREVIEW_CHARS: usize = 600;
+/// Lines of it where nothing matched well.
+pub(crate) const WEAK_LINES: usize = 4;
 /// Programs of at least this many bytes are remembered.
 pub(crate) const SCRIPT_BYTES: usize = 256;
 /// Programs remembered for one root.
@@ -109,6 +111,12 @@ pub static LIMITS: &[Limit] = &[
         value: PREVIEW_CHARS as u64,
         unit: "characters",
         why: "holds the matched lines",
+    },
+    Limit {
+        what: "preview of a result that is no good match",
+        value: WEAK_LINES as u64,
+        unit: "lines",
+        why: "enough to see that it is none",
     },
     Limit {
         what: "program remembered for reuse, least",

@@ -7,7 +7,7 @@ use quietcontext_store::{DocumentId, Receipt, StoreError};
 
 use super::Shown;
 use crate::answer::Draft;
-use crate::budget::cut_front;
+use crate::budget::{clip, cut_front};
 use crate::cause;
 use crate::digest::Gathered;
 use crate::document;
@@ -19,9 +19,12 @@ use crate::toolbox::Context;
 /// Last part of a failing command's standard error that is shown, in bytes.
 const STDERR_BYTES: usize = 300;
 
+/// Longest verdict of a run on its line, in bytes.
+const VERDICT_BYTES: usize = 100;
+
 /// What became of one command.
 pub(super) enum Outcome {
-    Ran { run: Box<Run>, stored: Result<Receipt, StoreError>, seen: Option<Box<Gathered>> },
+    Ran { run: Box<Run>, stored: Result<Receipt, StoreError>, seen: Box<Gathered> },
     NotRun(ToolError),
     NotStarted,
 }
@@ -47,15 +50,16 @@ impl Entry {
         }
     }
 
-    /// `label: exit 3 · 1,024 bytes, 20 lines · r:7-9 · 2.1 s`.
-    pub(super) fn line(&self, timeout: Duration) -> String {
+    /// `label: exit 3 · 1,024 bytes, 20 lines · r:7-9 · 2.1 s`, and the run's own verdict where that is
+    /// wanted.
+    pub(super) fn line(&self, timeout: Duration, verdict: bool) -> String {
         let mut parts = Vec::new();
         match &self.outcome {
             Outcome::NotStarted => parts.push("not started: the deadline had passed".to_owned()),
             Outcome::NotRun(error) => {
                 parts.push(format!("not run: {}", one_line(&error.to_string())));
             }
-            Outcome::Ran { run, stored, .. } => {
+            Outcome::Ran { run, stored, seen } => {
                 parts.push(document::outcome(run, timeout));
                 match stored {
                     Ok(receipt) => {
@@ -73,6 +77,9 @@ impl Entry {
                 parts.extend(document::took(run));
                 if run.left_behind > 0 {
                     parts.push(format!("stopped {} left running", run.left_behind));
+                }
+                if let Some(text) = seen.verdict().filter(|_| verdict) {
+                    parts.push(clip(&one_line(text), VERDICT_BYTES));
                 }
                 if let Some(lost) = &run.io_lost {
                     parts.push(format!("output lost: {}", one_line(lost)));

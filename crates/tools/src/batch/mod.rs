@@ -27,6 +27,8 @@ use entry::{Entry, Outcome};
 
 /// Longest label of a command in an answer, in bytes.
 const LABEL_BYTES: usize = 60;
+/// Most commands whose lines end with what the run said of itself.
+const VERDICTS: usize = 20;
 /// Results a query of a batch shows.
 const PASSAGES: usize = 3;
 
@@ -51,8 +53,7 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
             if context.late() || context.cancel.is_cancelled() {
                 break;
             }
-            let digest = request.queries.is_empty();
-            let outcome = one(context, command, name, &number, &cwd, digest);
+            let outcome = one(context, command, name, &number, &cwd);
             let done = {
                 let mut all = outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 all.insert(index, outcome);
@@ -107,7 +108,6 @@ fn one(
     name: &str,
     number: &Result<u64, StoreError>,
     cwd: &std::path::Path,
-    digest: bool,
 ) -> Outcome {
     let authorized = context.root.policy.authorize(
         &context.shared.executor,
@@ -125,13 +125,16 @@ fn one(
         Ok(run) => run,
         Err(error) => return Outcome::NotRun(error),
     };
-    let gathered = || Gathered::new(crate::limits::DIGEST_BYTES, context.shared.salience());
-    let mut seen = digest.then(|| Box::new(gathered()));
+    let mut seen = Box::new(Gathered::new(crate::limits::DIGEST_BYTES, context.shared.salience()));
     let stored = match number {
         Ok(number) => {
             let label = format!("batch:{number}:{name}");
-            let observer = seen.as_deref_mut().map(|seen| seen as &mut dyn Observer);
-            document::store(context, &run, Label::Fixed(&label), observer)
+            document::store(
+                context,
+                &run,
+                Label::Fixed(&label),
+                Some(&mut *seen as &mut dyn Observer),
+            )
         }
         Err(error) => {
             Err(StoreError::Io { step: "numbering the batch", reason: error.to_string() })
@@ -154,7 +157,10 @@ fn answer(context: &Context, request: &Request, entries: &[Entry]) -> Answer {
         draft.head(&format!("[{}]", one_line(&notice)));
     }
     let mut shown = Shown::default();
-    let lines: Vec<String> = entries.iter().map(|entry| entry.line(request.timeout)).collect();
+    // Where queries take the place of digests, each line says how its run went as a whole.
+    let verdicts = !request.queries.is_empty() && entries.len() <= VERDICTS;
+    let line = |entry: &Entry| entry.line(request.timeout, verdicts);
+    let lines: Vec<String> = entries.iter().map(line).collect();
     let queries: usize = request.queries.iter().map(|query| query_line(query).len() + 12).sum();
     let needed: usize = lines.iter().map(|line| line.len() + 1).sum();
     if needed + queries.min(request.max_bytes / 4) > draft.room() {
@@ -211,9 +217,7 @@ fn push_digests(context: &Context, draft: &mut Draft, mut shown: Shown, entries:
         .collect();
     let mut left = with_output.len();
     for entry in with_output {
-        let Outcome::Ran { stored: Ok(receipt), seen: Some(seen), .. } = &entry.outcome else {
-            continue;
-        };
+        let Outcome::Ran { stored: Ok(receipt), seen, .. } = &entry.outcome else { continue };
         let share = (draft.room() / left.max(1)).min(crate::limits::DIGEST_BYTES);
         left = left.saturating_sub(1);
         let header = format!("== {}", entry.name);
@@ -275,7 +279,7 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
                 seen.push(format!("r:{}", hit.chunk));
                 continue;
             }
-            let (mut line, preview) = hit_lines(hit);
+            let (mut line, preview) = hit_lines(hit, found.verdict);
             line.push_str(freshness.mark());
             let spare = draft.room().saturating_sub(reserved);
             if line.len() > spare {

@@ -119,6 +119,25 @@ impl Gathered {
         text
     }
 
+    /// The line that says how the run went as a whole, such as a test runner's count; of several the
+    /// one that a digest shows first.
+    pub(crate) fn verdict(&self) -> Option<&str> {
+        let candidates = self.candidates();
+        let ranked = ranks(&candidates).into_iter().zip(candidates);
+        ranked
+            .filter(|(_, telling)| matches!(telling.class, Class::Summary | Class::Passed))
+            .min_by_key(|(rank, _)| *rank)
+            .map(|(_, telling)| plain(&telling.text))
+    }
+
+    /// The telling lines that were kept, in their order.
+    fn candidates(&self) -> Vec<&Telling> {
+        let mut candidates: Vec<&Telling> = self.first.iter().chain(&self.last).collect();
+        candidates.sort_by_key(|telling| telling.number);
+        candidates.dedup_by_key(|telling| telling.number);
+        candidates
+    }
+
     /// All lines, when they fit.
     fn whole(&self, room: usize) -> Option<String> {
         let all = self.head.len() as u64 == self.lines;
@@ -135,9 +154,7 @@ impl Gathered {
 
     /// The telling lines that fit, best class first, then in their order.
     fn choose(&self, room: usize, chunk: &impl Fn(u64) -> Option<ChunkId>) -> Vec<Chosen> {
-        let mut candidates: Vec<&Telling> = self.first.iter().chain(&self.last).collect();
-        candidates.sort_by_key(|telling| telling.number);
-        candidates.dedup_by_key(|telling| telling.number);
+        let candidates = self.candidates();
         let ranks = ranks(&candidates);
         let mut candidates: Vec<(u64, &Telling)> = ranks.into_iter().zip(candidates).collect();
         candidates.sort_by_key(|(rank, _)| *rank);

@@ -139,7 +139,7 @@ fn block(text: &str, found: &Results, shown: &mut Shown, preview: bool) -> Block
             seen.push(format!("r:{}", hit.chunk));
             continue;
         }
-        let (mut line, snippet) = hit_lines(hit);
+        let (mut line, snippet) = hit_lines(hit, found.verdict);
         line.push_str(freshness.mark());
         block.lines.push(line);
         if preview {
@@ -179,10 +179,13 @@ pub(crate) fn verdict_line(found: &Results, text: &str) -> Option<String> {
     }
 }
 
-/// The result line of a hit, and its preview: at most 600 characters, ended by a line end.
-pub(crate) fn hit_lines(hit: &Hit) -> (String, String) {
+/// The result line of a hit, and its preview: at most 600 characters, ended by a line end. Of what is
+/// no good match a few lines are enough to see that.
+pub(crate) fn hit_lines(hit: &Hit, verdict: Verdict) -> (String, String) {
     let place = place(&hit.title, &hit.source, hit.lines, &hit.also);
-    let preview: String = hit.snippet.chars().take(limits::PREVIEW_CHARS).collect();
+    let lines = if verdict == Verdict::Weak { limits::WEAK_LINES } else { usize::MAX };
+    let shown = hit.snippet.split_inclusive('\n').take(lines).flat_map(str::chars);
+    let preview: String = shown.take(limits::PREVIEW_CHARS).collect();
     (format!("[r:{}] {place}", hit.chunk), preview)
 }
 

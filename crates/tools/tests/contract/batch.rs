@@ -27,6 +27,22 @@ fn each_command_has_its_line_and_its_document() {
     assert!(text.contains("query: nowhere-at-all\nno match in 3 outputs"), "{text}");
 }
 
+/// Queries take the place of digests; how a test run went must not need a second call.
+#[test]
+fn a_line_ends_with_what_the_run_said_of_itself() {
+    let w = Workspace::new();
+    let run = "for i in $(seq 300); do echo line $i; done; echo '3 failed, 2 passed in 0.12s'";
+    let commands =
+        json!([{"label": "tests", "command": run}, {"label": "none", "command": "echo 3"}]);
+    let text = w.run("batch", json!({"commands": commands, "queries": ["line 77"]}));
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with(" · 3 failed, 2 passed in 0.12s"), "{text}");
+    assert!(!lines[1].contains("failed"), "{text}");
+    // Without queries the digest says it, once.
+    let text = w.run("batch", json!({"commands": commands}));
+    assert_eq!(text.matches("3 failed, 2 passed").count(), 1, "{text}");
+}
+
 /// F-021: exactly as written.
 #[test]
 fn commands_run_exactly_as_written() {

@@ -115,6 +115,18 @@ fn a_second_big_output_does_not_replace_the_first() {
     assert!(w.read_all(&reference(&second), 8_192).starts_with("beta-1\n"));
 }
 
+/// Words that only happen to stand there are shortly shown, and the digest as well.
+#[test]
+fn an_intent_without_a_good_match_leaves_the_digest() {
+    let w = Workspace::new();
+    let code = "for i in $(seq 400); do echo step $i is done; done; echo 'error: disk on fire'; \
+                for i in $(seq 400); do echo rest $i; done";
+    let intent = "which authentication step issues refresh tokens for mobile clients";
+    let text = w.run("execute", json!({"language": "shell", "code": code, "intent": intent}));
+    assert!(text.contains("\nno good match for the intent\n"), "{text}");
+    assert!(text.contains("error: disk on fire"), "{text}");
+}
+
 #[test]
 fn an_intent_shows_the_best_matches_instead_of_the_digest() {
     let w = Workspace::new();

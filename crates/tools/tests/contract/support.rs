@@ -149,7 +149,12 @@ impl Workspace {
     pub(crate) fn run(&self, tool: &str, arguments: Value) -> String {
         let text = self.ok(tool, arguments);
         let text = text.strip_prefix(UNCONFINED).unwrap_or_else(|| panic!("{text}"));
-        let took = |line: &&str| line.starts_with('[') && line.trim_end().ends_with(" s]");
+        // On a busy machine the time stands on a line of its own.
+        let took = |line: &&str| {
+            let seconds =
+                line.trim_end().strip_prefix('[').and_then(|line| line.strip_suffix(" s]"));
+            seconds.is_some_and(|seconds| seconds.parse::<f64>().is_ok())
+        };
         text.split_inclusive('\n').filter(|line| !took(line)).collect()
     }
 
