@@ -15,6 +15,7 @@ from machine import CACHE, Place, corpus, environment
 
 SESSIONS, ROUNDS = 24, 4
 CROWD = 200
+PAUSE = 0.5
 
 
 class Http:
@@ -235,8 +236,9 @@ def load(daemon, roots, over, wrong):
 
 
 def busy(server, quick):
-    """Trivial calls alone, and while 24 sessions do the same rounds without a pause."""
-    count, rounds = (6, 5) if quick else (SESSIONS, 40)
+    """Trivial calls of a session that asks twice a second, alone and while 24 others do their rounds without a
+    pause. One that asks without a pause itself is a busy one more."""
+    count, rounds = (6, 5) if quick else (SESSIONS, 30)
     own = multiprocessing.get_context("fork")
     with running(server) as (daemon, project):
         roots = [project / ("session-%d" % number) for number in range(count + 1)]
@@ -246,9 +248,13 @@ def busy(server, quick):
         client.call("index", {"content": text("wombat"), "source": "text"})
 
         def measure():
-            return {name: mcp.summary([took(action, client) for _ in range(rounds)][2:]) for name, action in CALLS.items()}
+            takes = {name: [] for name in CALLS}
+            for _ in range(rounds):
+                time.sleep(PAUSE)
+                for name, action in CALLS.items():
+                    takes[name].append(took(action, client))
+            return {name: mcp.summary(values[2:]) for name, values in takes.items()}
 
-        measure()
         alone = measure()
         crowded = own.Process(target=load, args=(daemon, roots[:-1], over, wrong))
         crowded.start()

@@ -8,10 +8,14 @@ use quietcontext_store::{Label, NewDocument, Observer, Origin, Receipt, Status, 
 
 use crate::cause;
 use crate::render::{counted, grouped, range, seconds};
+use crate::schedule::Work;
 use crate::toolbox::Context;
 
 /// Runs longer than this say how long they took.
 const NOTABLE: Duration = Duration::from_secs(1);
+
+/// What is stored of this size and more waits for its turn, in bytes.
+const BIG: u64 = 256 << 10;
 
 /// The marker line between the two streams.
 pub(crate) const STDERR: &str = "[stderr]\n";
@@ -41,6 +45,8 @@ pub(crate) fn store(
     label: Label<'_>,
     observer: Option<&mut dyn Observer>,
 ) -> Result<Receipt, StoreError> {
+    let big = run.stdout.len() + run.stderr.len() >= BIG;
+    let _turn = big.then(|| context.queue_blocking(Work::Store));
     let mut bytes = reader(run).map_err(StoreError::Source)?;
     let receipt =
         context.root.store.add(NewDocument::new(label, Origin::Run), &mut bytes, observer)?;

@@ -78,7 +78,9 @@ pub(crate) fn accept(
 
 /// Runs a program in this thread until it ends, is stopped, or the call ends.
 pub(crate) fn run(context: &Context, run: &Authorized) -> Result<Run, ToolError> {
-    let run = context.shared.executor.run(run, &context.cancel).map_err(exec_error)?;
+    let run = context.shared.executor.run(run, &context.cancel);
+    context.leave();
+    let run = run.map_err(exec_error)?;
     context.meter.produced(run.stdout.len() + run.stderr.len());
     Ok(run)
 }

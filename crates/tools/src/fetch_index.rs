@@ -18,6 +18,7 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::pages::Pages;
 use crate::render::{self, counted, one_line};
+use crate::schedule::Work;
 use crate::search::stored_list;
 use crate::toolbox::{Context, blocking};
 
@@ -180,7 +181,12 @@ async fn one(context: &Context, page: &PageArgs, url: &str, ttl: Duration) -> Li
         }
         Ok(Outcome::Page(fetched)) => {
             let (context, asked) = (context.clone(), url.to_owned());
-            match blocking(move || store(&context, &asked, &label, &fetched)).await {
+            let turn = context.queue(Work::Store).await;
+            let stored = move || {
+                let _turn = turn;
+                store(&context, &asked, &label, &fetched)
+            };
+            match blocking(stored).await {
                 Ok(text) => Line { text, failed: false },
                 Err(error) => failed(&error),
             }

@@ -33,6 +33,7 @@ mod reference;
 mod render;
 mod root;
 mod salient;
+mod schedule;
 mod scripts;
 mod search;
 mod tool;

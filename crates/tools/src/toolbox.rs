@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use quietcontext_exec::{Cancel, Executor, View};
 use quietcontext_fetch::Fetcher;
 use quietcontext_store::Store;
+use tokio_util::sync::CancellationToken;
 
 use crate::call::{Answer, Call, Progress};
 use crate::error::ToolError;
@@ -20,6 +21,7 @@ use crate::outbound::Outbound;
 use crate::policy::{Gate, Policy};
 use crate::record::{CallRecord, Meter, Recording};
 use crate::salient::Salience;
+use crate::schedule::{Account, Schedule, Turn, Work};
 use crate::scripts::Scripts;
 use crate::tool::{Confinement, Tool};
 use crate::{args, batch, exec_file, execute, fetch_index, index, search};
@@ -71,6 +73,7 @@ pub(crate) struct Shared {
     stores: Stores,
     roots: Mutex<HashMap<PathBuf, Arc<Root>>>,
     salience: OnceLock<Salience>,
+    schedule: Arc<Schedule>,
 }
 
 /// What belongs to one workspace root.
@@ -82,6 +85,8 @@ pub(crate) struct Root {
     pub policy: Policy,
     /// URLs that are being fetched.
     pub flights: Flights,
+    /// What its calls have taken lately.
+    account: Arc<Account>,
     /// Labels of outputs whose digest this process has answered.
     digested: Mutex<HashSet<String>>,
     /// When the newest call came; `None` once its store was closed.
@@ -129,9 +134,58 @@ pub(crate) struct Context {
     pub progress: Option<Progress>,
     /// What is learned about the call.
     pub meter: Arc<Meter>,
+    /// The call's turn, while it has one.
+    turn: Arc<Mutex<Option<Turn>>>,
 }
 
 impl Context {
+    /// Waits for the call's turn to do this.
+    async fn enter(&self, work: Work, cancelled: &CancellationToken) -> Result<(), ToolError> {
+        tokio::select! {
+            biased;
+            turn = self.queue(work) => {
+                *self.turn() = Some(turn);
+                Ok(())
+            }
+            () = cancelled.cancelled() => Err(ToolError::Cancelled),
+        }
+    }
+
+    /// Waits for a turn beside the call's own.
+    pub(crate) async fn queue(&self, work: Work) -> Turn {
+        self.shared.schedule.enter(work, &self.root.account).await
+    }
+
+    /// As [`Self::queue`], in a thread that may block.
+    pub(crate) fn queue_blocking(&self, work: Work) -> Turn {
+        self.shared.schedule.enter_blocking(work, &self.root.account)
+    }
+
+    /// The same call with a turn of its own for a part of it.
+    pub(crate) fn part(&self, turn: Turn) -> Self {
+        Self { turn: Arc::new(Mutex::new(Some(turn))), ..self.clone() }
+    }
+
+    /// Between two pieces of something long: lets others have their turn.
+    pub(crate) fn pause(&self) {
+        let over = self.turn().as_ref().and_then(Turn::is_over);
+        if let Some(work) = over {
+            self.leave();
+            let next = self.queue_blocking(work);
+            *self.turn() = Some(next);
+        }
+    }
+
+    /// What the call has waited for its turn with is done.
+    pub(crate) fn leave(&self) {
+        let turn = self.turn().take();
+        drop(turn);
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Option<Turn>> {
+        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What the programs of this call may see and reach.
     pub(crate) fn view(&self) -> View {
         let outbound = self.shared.config.outbound.as_ref();
@@ -169,7 +223,9 @@ impl Toolbox {
     ) -> Self {
         let roots = Mutex::new(HashMap::new());
         let (executor, salience) = (Gate::new(executor), OnceLock::new());
-        Self { shared: Arc::new(Shared { config, executor, fetcher, stores, roots, salience }) }
+        let schedule = Arc::default();
+        let shared = Shared { config, executor, fetcher, stores, roots, salience, schedule };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Answers one call. Arguments are checked whole before anything happens.
@@ -205,6 +261,7 @@ impl Toolbox {
             cancel,
             progress: call.progress.clone(),
             meter,
+            turn: Arc::default(),
         };
         let budget = args::budget(&call.arguments);
         // The other tools say how many of their items are done; progress must never go back.
@@ -296,6 +353,7 @@ impl Shared {
                 jobs: Jobs::default(),
                 policy: self.config.policy(path),
                 flights: Flights::default(),
+                account: Arc::default(),
                 digested: Mutex::default(),
                 used: Mutex::default(),
             })
@@ -306,20 +364,23 @@ impl Shared {
 }
 
 async fn dispatch(mut context: Context, call: Call, started: Instant) -> Result<Answer, ToolError> {
-    let arguments = call.arguments;
+    let (arguments, cancelled) = (call.arguments, call.cancel);
     match call.tool {
         Tool::Execute => {
             let request = args::execute::parse(arguments)?;
-            if let args::execute::Request::Run(run) = &request
-                && !run.background
-            {
-                context.deadline = later(started, run.timeout);
+            if let args::execute::Request::Run(run) = &request {
+                context.enter(Work::Run, &cancelled).await?;
+                if !run.background {
+                    // What it waited for its turn is not the program's time.
+                    context.deadline = later(Instant::now(), run.timeout);
+                }
             }
             blocking(move || execute::execute(&context, request)).await
         }
         Tool::ExecFile => {
             let request = args::exec_file::parse(arguments)?;
-            context.deadline = later(started, request.timeout);
+            context.enter(Work::Run, &cancelled).await?;
+            context.deadline = later(Instant::now(), request.timeout);
             blocking(move || exec_file::exec_file(&context, request)).await
         }
         Tool::Batch => {
@@ -329,15 +390,16 @@ async fn dispatch(mut context: Context, call: Call, started: Instant) -> Result<
         }
         Tool::Index => {
             let request = args::index::parse(arguments)?;
+            context.enter(Work::Store, &cancelled).await?;
             blocking(move || index::index(&context, request)).await
         }
         Tool::Search => {
             let request = args::search::parse(arguments)?;
+            context.enter(Work::Search, &cancelled).await?;
             blocking(move || search::search(&context, request)).await
         }
         Tool::FetchIndex => {
             let request = args::fetch_index::parse(arguments)?;
-            let cancelled = call.cancel;
             tokio::select! {
                 answer = fetch_index::fetch_index(context, request) => answer,
                 () = cancelled.cancelled() => Err(ToolError::Cancelled),

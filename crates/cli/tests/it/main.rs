@@ -7,6 +7,7 @@ mod causes;
 mod confined;
 #[cfg(test)]
 mod daemon;
+mod daemon_busy;
 #[cfg(test)]
 mod daemon_people;
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::error::ToolError;
 use crate::execute::{self, draft};
 use crate::render::{self, counted, one_line};
 use crate::root::{check_root, working_directory};
+use crate::schedule::Work;
 use crate::search::{Checked, fresh, hit_lines, query_line, stored_list, verdict_line};
 use crate::toolbox::Context;
 
@@ -109,6 +110,7 @@ fn one(
     number: &Result<u64, StoreError>,
     cwd: &std::path::Path,
 ) -> Outcome {
+    let context = &context.part(context.queue_blocking(Work::Run));
     let authorized = context.root.policy.authorize(
         &context.shared.executor,
         RunRequest {

@@ -60,6 +60,7 @@ pub(super) fn directory(
         known.into_iter().map(|file| (file.label.clone(), file)).collect();
     let mut late = false;
     while let Some(found) = walk.next() {
+        context.pause();
         if context.cancel.is_cancelled() {
             break;
         }
