@@ -83,6 +83,19 @@ impl Pool {
         }
     }
 
+    /// Gives back what connections that nobody uses have cached; one to read with stays open.
+    pub(crate) fn slim(&self) {
+        let mut readers = lock(&self.readers);
+        readers.truncate(1);
+        let writer = self.writer.try_lock();
+        let writer = writer.as_ref().ok().and_then(|slot| slot.as_ref());
+        for link in readers.iter().chain(writer) {
+            if let Err(error) = link.connection.execute_batch("PRAGMA shrink_memory") {
+                tracing::debug!(%error, "a connection keeps its cache");
+            }
+        }
+    }
+
     /// Reads one consistent state of the store. Never waits for writers.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.aside(|connection| {

@@ -239,6 +239,12 @@ impl Store {
         self.journal.rest();
     }
 
+    /// Gives back what is only cached, and stays open.
+    pub fn slim(&self) {
+        self.core.pool.slim();
+        self.core.cache.rest();
+    }
+
     /// The file of this store; it need not exist yet.
     pub fn path(&self) -> &Path {
         self.core.path()
