@@ -211,6 +211,8 @@ enum Command {
         /// Print a configuration file with every setting, commented out
         #[arg(long, conflicts_with = "json")]
         example: bool,
+        #[command(subcommand)]
+        action: Option<command::config::Action>,
         #[command(flatten)]
         shape: Shape,
     },
@@ -325,8 +327,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Command::Allow { hosts } => command::allow::allow(&flags, &hosts),
         Command::Disallow { hosts } => command::allow::disallow(&flags, &hosts),
         Command::Allowed { hosts, shape } => command::allowed::run(&flags, &hosts, shape.form()),
+        Command::Config { action: Some(action), .. } => command::config::act(&action),
         Command::Config { example: true, .. } => command::config::example(),
-        Command::Config { example: false, shape } => command::config::run(&flags, shape.form()),
+        Command::Config { example: false, shape, .. } => command::config::run(&flags, shape.form()),
         Command::Completions { shell } => command::shell::completions(Arguments::command(), shell),
         Command::Man { page, dir } => {
             command::shell::man(Arguments::command(), page.as_deref(), dir.as_deref())

@@ -153,7 +153,8 @@ pub(crate) const CONFIG: &str = with_codes!(
 Examples:
   quietcontext config                          what is in force, and where it comes from
   quietcontext config --json | jq '.[\"sandbox.mode\"]'
-  quietcontext config --example > ~/.config/quietcontext/config.toml"
+  quietcontext config init                     a file with every setting, commented out
+  quietcontext config --example                the same, printed"
 );
 
 pub(crate) const COMPLETIONS: &str = with_codes!(

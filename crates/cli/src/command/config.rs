@@ -1,7 +1,14 @@
 //! `config`: every setting, its value, and how to change it.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    fs::{DirBuilder, OpenOptions},
+    io::{ErrorKind, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+};
 
+use anyhow::{Context as _, anyhow};
+use clap::Subcommand;
 use serde_json::json;
 
 use crate::{
@@ -13,6 +20,51 @@ use crate::{
         text,
     },
 };
+
+/// What to do with the configuration file.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Write the file of `--example` where it belongs; one that is there stays as it is
+    Init {
+        /// Say where, and write nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+/// Does it.
+pub(crate) fn act(action: &Action) -> Result<Exit, Problem> {
+    let Action::Init { dry_run } = action;
+    let surroundings = Surroundings::of_process();
+    let path = config::to_begin(&surroundings).map_err(Problem::usage)?;
+    let shown = text::one_line(&path.display().to_string());
+    let there = || {
+        anyhow!(
+            "{shown} is there already and stays as it is; quietcontext config --example prints all \
+             that can be set"
+        )
+    };
+    if path.symlink_metadata().is_ok() {
+        return Err(there().into());
+    }
+    let example = example_file()?;
+    if *dry_run {
+        terminal::print_line(&format!("would write {shown}: every setting, commented out"))?;
+        return Ok(Exit::Fine);
+    }
+    if let Some(folder) = path.parent() {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.with_context(|| folder.display().to_string())?;
+    }
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+    let written = file.and_then(|mut file| file.write_all(example.as_bytes()));
+    match written {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(there().into()),
+        written => written.with_context(|| shown.clone())?,
+    }
+    terminal::print_line(&format!("wrote {shown}: every setting, commented out"))?;
+    Ok(Exit::Fine)
+}
 
 /// Shows the configuration in force.
 pub(crate) fn run(flags: &Flags, form: Form) -> Result<Exit, Problem> {
@@ -53,7 +105,7 @@ pub(crate) fn run(flags: &Flags, form: Form) -> Result<Exit, Problem> {
     };
     terminal::print(&text)?;
     if form == Form::Text {
-        terminal::hint("quietcontext config --example prints a file to begin with");
+        terminal::hint("quietcontext config init writes a file to begin with");
     }
     Ok(Exit::Fine)
 }

@@ -174,6 +174,21 @@ pub(crate) fn check_place(surroundings: &Surroundings, root: &Path) -> Result<()
 }
 
 /// The configuration file, if there is one to read, and how it is called in messages.
+/// The configuration file that is read where no variable names another one; it need not be there.
+///
+/// # Errors
+///
+/// When a variable does, or no home directory is known.
+pub(crate) fn to_begin(surroundings: &Surroundings) -> Result<PathBuf> {
+    if surroundings.variable(FILE_VARIABLE).is_some_and(|named| !named.is_empty()) {
+        bail!(
+            "{FILE_VARIABLE} names another file: quietcontext config --example prints what it may hold"
+        );
+    }
+    let folder = folder(surroundings).ok_or_else(|| anyhow!("no home directory is known"))?;
+    Ok(folder.join("config.toml"))
+}
+
 fn file(surroundings: &Surroundings) -> Option<(PathBuf, String)> {
     if let Some(named) = surroundings.variable(FILE_VARIABLE).filter(|named| !named.is_empty()) {
         let path = PathBuf::from(named);

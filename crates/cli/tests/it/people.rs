@@ -1,6 +1,7 @@
 //! The commands for people: what they print, and how they exit.
 
 use std::{
+    fs,
     io::Write as _,
     process::{Command, Stdio},
     time::Duration,
@@ -50,6 +51,8 @@ fn exit_codes() {
         (&["config"], 0),
         (&["config", "--example"], 0),
         (&["config", "--example", "--json"], 2),
+        (&["config", "init", "--dry-run"], 0),
+        (&["config", "init", "there"], 2),
         (&["jobs"], 0),
         (&["jobs", "stop"], 2),
         (&["jobs", "stop", "execute:1"], 1),
@@ -73,8 +76,8 @@ fn exit_codes() {
 fn what_is_indexed_is_found_printed_listed_and_purged() {
     let world = World::new();
     let text = "# Tokens\n\nA token is renewed every hour by the zanzibar job.\n";
-    std::fs::create_dir(world.work().join("docs")).unwrap();
-    std::fs::write(world.work().join("docs/guide.md"), text).unwrap();
+    fs::create_dir(world.work().join("docs")).unwrap();
+    fs::write(world.work().join("docs/guide.md"), text).unwrap();
     let indexed = world.run(&["index", "docs"]);
     assert_eq!(indexed.code, Some(0), "{indexed:?}");
     let found = world.run(&["search", "zanzibar", "job"]);
@@ -237,7 +240,7 @@ fn completions_load_in_their_shells_and_know_the_commands() {
     ] {
         let script = world.run(&["completions", shell]);
         assert_eq!(script.code, Some(0), "{script:?}");
-        std::fs::write(&file, &script.stdout).unwrap();
+        fs::write(&file, &script.stdout).unwrap();
         let mut command = Command::new(name);
         match name {
             "bash" => command.args(["--norc", "--noprofile", "-c", probe, "bash"]),
@@ -267,11 +270,11 @@ fn each_command_has_a_manual() {
         commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.contains(&"search") && names.contains(&"jobs"), "{names:?}");
     for name in names {
-        let page = std::fs::read_to_string(folder.join(format!("quietcontext-{name}.1"))).unwrap();
+        let page = fs::read_to_string(folder.join(format!("quietcontext-{name}.1"))).unwrap();
         assert!(page.contains(&format!(".TH quietcontext-{name} 1")), "{name}: {page}");
         assert_eq!(page, world.run(&["man", name]).stdout);
     }
-    let page = std::fs::read_to_string(folder.join("quietcontext.1")).unwrap();
+    let page = fs::read_to_string(folder.join("quietcontext.1")).unwrap();
     assert!(page.contains("quietcontext\\-search(1)"), "{page}");
 }
 
@@ -317,7 +320,7 @@ fn in_a_terminal(world: &World, arguments: &[&str], variables: &[(&str, &str)]) 
 fn in_a_terminal_there_are_places_colours_and_hints_and_in_a_pipe_none() {
     let world = World::new();
     let text = "# Tokens\n\nA token is renewed by the zanzibar job.\n";
-    std::fs::write(world.work().join("guide.md"), text).unwrap();
+    fs::write(world.work().join("guide.md"), text).unwrap();
     assert_eq!(world.run(&["index", "guide.md"]).stderr, "");
     let seen = in_a_terminal(&world, &["search", "zanzibar"], &[]);
     assert!(seen.contains("\u{1b}[36mguide.md:1-3\u{1b}[0m"), "{seen:?}");
@@ -368,4 +371,28 @@ fn an_empty_root_says_what_to_do_and_purging_counts_first() {
     assert!(asked.contains("Remove 1 source (4 B) and the journal"), "{asked:?}");
     assert!(world.run(&["sources"]).stdout.contains("r:"));
     assert_eq!(world.run(&["purge", "a", "--yes", "--json"]).stdout, "{\"removed\":1}\n");
+}
+
+#[test]
+fn a_configuration_to_begin_with_is_written_once() {
+    let world = World::new();
+    let file = world.path("home/.config/quietcontext/config.toml");
+    let dry = world.run(&["config", "init", "--dry-run"]);
+    assert_eq!(dry.code, Some(0), "{dry:?}");
+    assert!(dry.stdout.contains("config.toml") && !file.exists(), "{dry:?}");
+    let first = world.run(&["config", "init"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), world.run(&["config", "--example"]).stdout);
+    // It sets nothing, and what a user made of it stays.
+    assert_eq!(world.run(&["config"]).code, Some(0));
+    world.configure("log = \"info\"\n");
+    for arguments in [&["config", "init"][..], &["config", "init", "--dry-run"]] {
+        let again = world.run(arguments);
+        assert_eq!(again.code, Some(1), "{again:?}");
+        assert!(again.stderr.contains("stays as it is"), "{again:?}");
+    }
+    assert_eq!(fs::read_to_string(&file).unwrap(), "log = \"info\"\n");
+    let mut elsewhere = world.command(&["config", "init"]);
+    elsewhere.env("QUIETCONTEXT_CONFIG", world.path("other.toml"));
+    assert_eq!(elsewhere.output().unwrap().status.code(), Some(2));
 }
