@@ -162,6 +162,13 @@ both! {
         assert!(!std::path::Path::new(&home).exists());
         let outcome = lab.run(&["--home", "/nonexistent/home"], &["/bin/sh", "-c", "echo $HOME"]);
         assert_eq!(outcome.good(), "/nonexistent/home", "{outcome:?}");
+        // A service's user has one that is nowhere, by the list of users.
+        let caches = lab.at("outside/caches");
+        std::fs::create_dir(&caches).unwrap();
+        lab.give_away();
+        let flags = ["--caches", &caches, "--other-home", "/nonexistent"];
+        let outcome = lab.run(&flags, &["/bin/sh", "-c", "echo x > ~/.cache/file; cat ~/.cache/file"]);
+        assert_eq!(outcome.good(), "x", "{outcome:?}");
     }
 
     /// What the user hides is neither read nor run, also inside the workspace.

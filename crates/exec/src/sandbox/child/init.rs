@@ -320,8 +320,8 @@ fn furnish(
             Change::Empty => {
                 let shared = emptied.contains(&path);
                 let mode = if shared { Mode::from_raw_mode(0o1777) } else { Mode::RWXU };
-                view.empty(&path, &format!("empty{number}"), mode)?;
-                if profile.homes().any(|home| *home == path) {
+                let there = view.empty(&path, &format!("empty{number}"), mode)?;
+                if there && profile.homes().any(|home| *home == path) {
                     home::furnish(view, profile, outside.caches.as_ref(), &path)?;
                 }
             }

@@ -71,13 +71,14 @@ impl View {
         openat2(&self.root, path, flags, Mode::empty(), resolve)
     }
 
-    /// Makes a directory of the box's own space and puts it at `path`.
-    pub(super) fn empty(&self, path: &Path, name: &str, mode: Mode) -> Result<(), Failure> {
+    /// Makes a directory of the box's own space and puts it at `path`; false where there is no such
+    /// place.
+    pub(super) fn empty(&self, path: &Path, name: &str, mode: Mode) -> Result<bool, Failure> {
         let shown = path.display().to_string();
         // A home below an emptied directory is made anew; one that is nowhere stays so.
         let place = match self.make(path, true) {
             Ok(place) => place,
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::ROFS | Errno::ACCESS) => return Ok(()),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ROFS | Errno::ACCESS) => return Ok(false),
             Err(error) => return Err(Failure::new(Step::View, shown, error)),
         };
         mkdirat(&self.space, name, mode).step(Step::View, &shown)?;
@@ -89,7 +90,8 @@ impl View {
         )
         .step(Step::View, &shown)?;
         let tree = mounts::copy_tree(directory.as_fd()).step(Step::View, &shown)?;
-        mounts::attach(&tree, &place).step(Step::View, &shown)
+        mounts::attach(&tree, &place).step(Step::View, &shown)?;
+        Ok(true)
     }
 
     /// Binds what the host has at `source` to the same or another path of the view, which is made
