@@ -13,7 +13,12 @@ use anyhow::{Context as _, Result, bail};
 
 /// The user's home directory: `$HOME`, else what the system's user list says.
 pub(crate) fn home(variable: Option<OsString>) -> Option<PathBuf> {
-    variable.map(PathBuf::from).filter(|home| home.is_absolute()).or_else(listed_home)
+    variable.map(PathBuf::from).filter(|home| is_home(home)).or_else(listed_home)
+}
+
+/// Users of services and containers often have the whole disk for a home, which is none.
+fn is_home(path: &Path) -> bool {
+    path.is_absolute() && path.parent().is_some()
 }
 
 /// The home directory that the system's user list says.
@@ -40,7 +45,7 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 fn listed(users: &str, uid: u32) -> Option<PathBuf> {
     let uid = uid.to_string();
     let line = users.lines().find(|line| line.split(':').nth(2) == Some(&uid))?;
-    line.split(':').nth(5).map(PathBuf::from).filter(|home| home.is_absolute())
+    line.split(':').nth(5).map(PathBuf::from).filter(|home| is_home(home))
 }
 
 /// The workspace root and how it was chosen.

@@ -135,6 +135,9 @@ pub(crate) fn build(configured: Configured, root: Root) -> Wired {
     Wired { toolbox, executor, network, confinement: tools, root, journal }
 }
 
+/// The home of programs whose user has none: it lies in a directory that is made for each box.
+const HOMELESS: &str = "/tmp/home";
+
 /// The boxes of the programs, as the user wants them.
 fn boxes(sandbox: Sandbox, data_dir: &Path, surroundings: &Surroundings) -> exec::Confinement {
     let Some(mode) = sandbox.mode else { return exec::Confinement::Off };
@@ -143,9 +146,8 @@ fn boxes(sandbox: Sandbox, data_dir: &Path, surroundings: &Surroundings) -> exec
     // A workspace may hold them; what decides about programs is not for programs.
     let own = config::folder(surroundings).into_iter().chain([data_dir.to_owned()]);
     let emptied = own.map(|folder| place::real(&folder)).collect();
-    let home =
-        surroundings.home.as_deref().or(listed.as_deref()).unwrap_or(Path::new("/nonexistent"));
-    let home = place::real(home);
+    let home = surroundings.home.as_deref().or(listed.as_deref());
+    let home = place::real(home.unwrap_or(Path::new(HOMELESS)));
     exec::Confinement::Boxed(Box::new(BoxConfig {
         mode,
         // `HOME` may be set to anything; what the user has to hide lies in the other one too.

@@ -257,6 +257,23 @@ fn children(process: u32) -> Vec<u32> {
     lists.split_whitespace().map(|number| number.parse().unwrap()).collect()
 }
 
+/// Containers and services: the home is the whole disk, or there is none.
+#[test]
+fn programs_of_a_user_without_a_home_have_one() {
+    let world = World::new();
+    for home in [Some("/"), None] {
+        let mut command = world.command(&[]);
+        match home {
+            Some(home) => command.env("HOME", home),
+            None => command.env_remove("HOME"),
+        };
+        let mut server = Server::start(command);
+        server.initialize();
+        let answer = server.shell("echo x > ~/file && cat ~/file").text;
+        assert_eq!(answer, "x\n", "{home:?}");
+    }
+}
+
 #[test]
 fn a_launcher_and_a_supervisor_stand_by_and_may_die() {
     let world = World::new();
