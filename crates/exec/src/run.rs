@@ -16,8 +16,8 @@ use crate::launch::{Launch, Supervisor};
 use crate::memory;
 use crate::plan::{Build, Plan, Planning};
 use crate::project::ProjectTools;
-use crate::request::{Exit, Input, Program, Run, RunRequest, Streams, View};
-use crate::runtime::{self, Runtime};
+use crate::request::{Exit, Input, Program, Run, RunRequest, Streams};
+use crate::runtime::Runtime;
 use crate::sandbox::{Failure, Step};
 use crate::scratch::RunDirectory;
 use crate::spool::SpoolWriter;
@@ -27,9 +27,6 @@ use crate::watch::{Ended, Limits, watch};
 /// that is just being started elsewhere may hold a copy of the descriptor for a moment.
 const BUSY_TRIES: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(2);
-
-/// How long a runtime may take to tell its version.
-const VERSION_LIMIT: Duration = Duration::from_secs(10);
 
 /// A run that can be started: everything that can be refused has been checked.
 #[derive(Debug)]
@@ -59,6 +56,11 @@ impl Outcome {
 }
 
 impl Prepared {
+    /// A command line as it is, without a project's tools.
+    pub(crate) fn of(directory: RunDirectory, plan: Plan) -> Self {
+        Self { directory, project: ProjectTools::default(), plan }
+    }
+
     /// Finds the runtime and stages the program.
     pub(crate) fn new(shared: &Shared, request: &RunRequest) -> Result<Self, ExecError> {
         if shared.shutdown.is_cancelled() {
@@ -348,30 +350,6 @@ impl Prepared {
             outbound: request.view.outbound.as_ref(),
             shares_ports: request.deadline.is_none(),
         }
-    }
-}
-
-impl Shared {
-    /// What a runtime says about its version. Asked only of programs on the user's own path.
-    pub(crate) fn version_of(&self, program: &Path) -> Option<(u32, u32)> {
-        let directory = self.scratch.run_directory().ok()?;
-        let request = RunRequest {
-            program: Program::Command("".into()),
-            root: directory.path().to_owned(),
-            cwd: directory.path().to_owned(),
-            input: Input::Empty,
-            deadline: Some(Instant::now() + VERSION_LIMIT),
-            streams: Streams::Separate,
-            view: View::default(),
-        };
-        let prepared = Prepared {
-            directory,
-            project: ProjectTools::default(),
-            plan: Plan::run(program, ["--version".into()]),
-        };
-        let run = prepared.run(self, &request, &Cancel::new(), Instant::now()).ok()?;
-        let text = String::from_utf8_lossy(run.stdout.bytes()?).into_owned();
-        runtime::parse_version(&text)
     }
 }
 

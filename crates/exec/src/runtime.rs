@@ -3,8 +3,14 @@
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use crate::cancel::Cancel;
+use crate::executor::Shared;
 use crate::language::Language;
+use crate::plan::Plan;
+use crate::request::{Input, Program, RunRequest, Streams, View};
+use crate::run::Prepared;
 
 /// A runtime that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +54,29 @@ pub(crate) fn parse_version(text: &str) -> Option<(u32, u32)> {
     let start = text.find(|c: char| c.is_ascii_digit())?;
     let mut parts = text.get(start..)?.split(|c: char| !c.is_ascii_digit());
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+/// How long a runtime may take to tell its version.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+
+impl Shared {
+    /// What a runtime says about its version. Asked only of programs on the user's own path.
+    pub(crate) fn version_of(&self, program: &Path) -> Option<(u32, u32)> {
+        let directory = self.scratch.run_directory().ok()?;
+        let request = RunRequest {
+            program: Program::Command("".into()),
+            root: directory.path().to_owned(),
+            cwd: directory.path().to_owned(),
+            input: Input::Empty,
+            deadline: Some(Instant::now() + VERSION_LIMIT),
+            streams: Streams::Separate,
+            view: View::default(),
+        };
+        let prepared = Prepared::of(directory, Plan::run(program, ["--version".into()]));
+        let run = prepared.run(self, &request, &Cancel::new(), Instant::now()).ok()?;
+        let text = String::from_utf8_lossy(run.stdout.bytes()?).into_owned();
+        parse_version(&text)
+    }
 }
 
 #[cfg(test)]

@@ -105,3 +105,29 @@ fn a_box_that_waits_holds_no_mount_of_the_host() {
         assert_ne!(namespace(&init(), kind), namespace("self", kind), "{kind}");
     }
 }
+
+/// Where the kernel gives no user namespaces the same launcher starts reduced boxes.
+#[test]
+fn without_namespaces_programs_run_in_reduced_boxes_and_it_is_said() {
+    const NAME: &str = "without_namespaces_programs_run_in_reduced_boxes_and_it_is_said";
+    const VARIABLE: &str = "EXEC_TEST_REDUCED";
+    if std::env::var_os(VARIABLE).is_none() {
+        // In a user namespace that may have none below it, like a container.
+        let text =
+            "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" --exact \"$1\" --nocapture";
+        let mut inside = std::process::Command::new("unshare");
+        inside.args(["--user", "--map-root-user", "sh", "-c", text]);
+        inside.arg(std::env::current_exe().unwrap()).arg(NAME).env(VARIABLE, "1");
+        let output = inside.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{output:?}");
+        return;
+    }
+    let bench = Bench::boxed();
+    for _ in 0..3 {
+        assert_output(&bench.shell("echo ok; sleep 1000 &"), "ok\n");
+    }
+    launcher();
+    let said = bench.executor.announcement().unwrap();
+    assert!(said.starts_with("sandbox reduced ("), "{said}");
+}
