@@ -53,11 +53,20 @@ impl Core {
         if (carried..carried + LOG_BYTES / 2).contains(&length) {
             return Ok(());
         }
-        self.pool.aside(|connection| {
-            Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?)
-        })?;
+        self.move_log()?;
+        // The log begins anew with a transaction that finds nothing left in it: what was written during the
+        // long pass is moved by a short one, while nobody writes.
+        self.pool.let_pass();
+        self.pool.write(|_| self.move_log())?;
         self.carried.store(length, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Moves what is in the log now.
+    fn move_log(&self) -> Result<()> {
+        self.pool.aside(|connection| {
+            Ok(connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?)
+        })
     }
 }
 
@@ -155,6 +164,39 @@ mod tests {
         core.purge(crate::store::Purge::All).unwrap();
         assert!(!core.write(|transaction| Ok(ripe.replace(transaction)?)).unwrap());
         assert!(core.finish_pending(None, Instant::now()).unwrap());
+    }
+
+    /// Another connection writes while the log is moved, as other processes do.
+    #[test]
+    fn the_log_begins_anew_although_somebody_writes_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let (core, other) = (core(&folder), core(&folder));
+        let log = std::path::PathBuf::from(format!("{}-wal", core.path().display()));
+        let length = || std::fs::metadata(&log).map_or(0, |log| log.len());
+        let (mut longest, mut anew, mut seed) = (0, 0, 0);
+        while anew < 3 {
+            seed += 1;
+            let label = format!("{seed}");
+            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
+            core.add(&new, &mut text(seed, 250_000).as_bytes(), None).unwrap();
+            let before = length();
+            longest = before.max(longest);
+            let moved = std::sync::atomic::AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let new = NewDocument::new(Label::Fixed("note"), Origin::Content);
+                    let mut number = 0;
+                    while !moved.load(Ordering::Relaxed) {
+                        number += 1;
+                        other.add(&new, &mut text(number, 200).as_bytes(), None).unwrap();
+                    }
+                });
+                core.carry_over().unwrap();
+                moved.store(true, Ordering::Relaxed);
+            });
+            anew += u64::from(length() < before);
+            assert!(longest < 4 * LOG_BYTES, "{longest} after {seed}, {anew} times anew");
+        }
     }
 
     #[test]
