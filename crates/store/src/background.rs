@@ -106,12 +106,15 @@ impl Core {
     /// After an end that may not have been clean, a small store is looked through once.
     fn check_once(&self) -> Result<()> {
         let Some(seat) = self.pool.unclean() else { return Ok(()) };
-        let sound = self.pool.read(|connection| {
+        let sound = self.pool.read_afresh(|connection| {
             if used_bytes(connection)? > CHECKED_BYTES {
                 return Ok(true);
             }
             let answer: String =
                 connection.query_row("PRAGMA quick_check(1)", (), |row| row.get(0))?;
+            if answer != "ok" {
+                tracing::error!(answer, "the store is damaged");
+            }
             Ok(answer == "ok")
         })?;
         if !sound {

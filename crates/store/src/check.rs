@@ -12,7 +12,7 @@ const LIMIT: usize = 20;
 impl Core {
     /// What is wrong; nothing when the store is sound.
     pub(crate) fn check(&self) -> Result<Vec<String>> {
-        self.pool.read(|connection| {
+        self.pool.read_afresh(|connection| {
             let mut findings = Vec::new();
             let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
             let mut rows = statement.query(())?;

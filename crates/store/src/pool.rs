@@ -104,6 +104,20 @@ impl Pool {
         })
     }
 
+    /// Reads one state by a connection that has read nothing before: to look the file through. FTS5 does
+    /// that with the list of its parts that the connection remembers, also when others have merged
+    /// these since, and then takes a sound file for damaged.
+    pub(crate) fn read_afresh<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let mut link = self.connect()?;
+        let result = self.passing(&mut link, |connection| {
+            let transaction = connection.transaction()?;
+            work(&transaction)
+        });
+        let seat = link.seat;
+        drop(link);
+        self.judge(result, seat)
+    }
+
     /// Uses a connection of its own outside of a transaction.
     pub(crate) fn aside<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let idle = lock(&self.readers).pop();

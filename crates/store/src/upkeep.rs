@@ -131,6 +131,22 @@ mod tests {
         assert_eq!(core.check().unwrap(), Vec::<String>::new());
     }
 
+    /// A connection that had searched remembered parts that were merged since: it took the file for damaged,
+    /// and a sound store was set aside.
+    #[test]
+    fn a_store_that_was_searched_before_a_merge_is_found_sound_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let core = core(&folder);
+        for seed in 0..20 {
+            let label = format!("{seed}");
+            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
+            core.add(&new, &mut text(seed, 40_000).as_bytes(), None).unwrap();
+        }
+        assert!(ask(&core, "SELECT count(*) FROM words WHERE words MATCH 'a*'") > 0);
+        while core.upkeep().unwrap() {}
+        assert_eq!(core.check().unwrap(), Vec::<String>::new());
+    }
+
     #[test]
     fn transactions_of_bulk_work_hold_little_text() {
         let folder = tempfile::tempdir().unwrap();
