@@ -32,9 +32,15 @@ fn launcher() -> i32 {
 }
 
 fn kill(number: i32) {
+    // Init has the supervisor's socket too, and dies with it.
+    let path = format!("/proc/{number}/task/{number}/children");
+    let below = fs::read_to_string(path).unwrap_or_default();
     let process = rustix::process::Pid::from_raw(number).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
     wait_until("it is dead", || !is_alive(number));
+    for one in below.split_whitespace() {
+        wait_until("what is below it is dead", || !is_alive(one.parse().unwrap()));
+    }
 }
 
 #[test]

@@ -286,10 +286,21 @@ fn a_launcher_and_a_supervisor_stand_by_and_may_die() {
         children(process)
     };
     for round in 0..4 {
-        assert_eq!(server.shell("echo ok").text, "ok\n", "{round}");
-        let which = i32::try_from(waiting()[round % 2]).unwrap();
+        // After a dead launcher the first takes what still waits, the second starts another launcher.
+        for _ in 0..2 {
+            assert_eq!(server.shell("echo ok").text, "ok\n", "{round}");
+        }
+        let which = waiting()[round % 2];
+        // Init has the supervisor's socket too, and dies with it.
+        let below = [vec![which], children(which)].concat();
+        let which = i32::try_from(which).unwrap();
         let which = rustix::process::Pid::from_raw(which).unwrap();
         rustix::process::kill_process(which, rustix::process::Signal::KILL).unwrap();
+        for number in below {
+            let stat = format!("/proc/{number}/stat");
+            let dead = || !fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z"));
+            assert!(wait_until(PATIENCE, dead).is_some(), "it is dead");
+        }
     }
     // What a row of programs leaves are two processes, and no thread that waits in vain.
     let answers: Vec<_> = (0..8).map(|n| server.shell(&format!("echo {n}")).text).collect();

@@ -39,7 +39,7 @@ fn a_quiet_session_does_not_wait_for_all_that_a_busy_one_has_asked() {
             let (daemon, busy, answered, sent) = (&daemon, &busy, &answered, &sent);
             scope.spawn(move || {
                 let arguments =
-                    json!({ "content": text(100, number), "source": format!("text {number}") });
+                    json!({ "content": text(600, number), "source": format!("text {number}") });
                 let headers = [("x-quietcontext-root", busy.to_str().unwrap())];
                 let request = daemon.request(&headers, &call("index", arguments).to_string());
                 let stream = daemon.begin(&request);
@@ -57,7 +57,7 @@ fn a_quiet_session_does_not_wait_for_all_that_a_busy_one_has_asked() {
         let search = daemon.call(&quiet, "search", json!({ "queries": ["paragraph"] }));
         assert!(!search.is_error, "{search:?}");
         assert!(daemon.shell(&quiet, "echo here").text.contains("here"));
-        assert!(meanwhile < MANY / 4, "{meanwhile} of {MANY} went before it");
+        assert!(meanwhile < MANY / 2, "{meanwhile} of {MANY} went before it");
     });
     // And all that the busy one asked has been answered: it had its turns as well.
     assert_eq!(answered.load(Ordering::SeqCst), MANY);

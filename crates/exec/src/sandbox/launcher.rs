@@ -138,6 +138,10 @@ impl Launcher {
             }
             Some(taken) => taken,
         };
+        // One that ended is collected now, and the next program starts another.
+        if taken.is_ok() && !running.as_ref().is_some_and(Running::ask_for_more) {
+            *running = None;
+        }
         taken.map_err(|untaken| {
             // It may be that nothing more comes from this one.
             *running = None;
@@ -233,13 +237,15 @@ enum Untaken {
 }
 
 impl Running {
-    /// Takes the next supervisor and has another one made.
+    /// Takes the next supervisor.
     fn take(&self) -> Result<Ready, Untaken> {
         self.used.store(true, Ordering::Relaxed);
-        let ready = self.receive()?;
-        // One that is gone is noticed when the next supervisor is to be taken.
-        let _another = send(self.socket.as_fd(), TAKEN, &[]);
-        Ok(ready)
+        self.receive()
+    }
+
+    /// Has another one made. False when the launcher is gone.
+    fn ask_for_more(&self) -> bool {
+        send(self.socket.as_fd(), TAKEN, &[]).is_ok()
     }
 
     fn receive(&self) -> Result<Ready, Untaken> {
