@@ -182,7 +182,6 @@ impl Boxes {
     pub(crate) fn standing(
         &self,
         launcher: &Arc<Launcher>,
-        binary: &Path,
         scratch: &Scratch,
     ) -> Result<Arc<Standing>, ExecError> {
         let mut known = self.standing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,7 +189,7 @@ impl Boxes {
             return Ok(Arc::clone(standing));
         }
         let directory = scratch.run_directory()?;
-        let made = sandbox::trial(launcher, binary, directory.path()).map_err(untried)?;
+        let made = sandbox::trial(launcher, directory.path()).map_err(untried)?;
         let made = Arc::new(made);
         *known = Some(Arc::clone(&made));
         Ok(made)

@@ -64,9 +64,8 @@ pub struct Executor {
 pub(crate) struct Shared {
     /// `None`: programs are not confined.
     boxes: Option<Arc<Boxes>>,
-    pub(crate) binary: PathBuf,
-    /// What starts their supervisors.
-    launcher: Arc<Launcher>,
+    /// What starts the supervisors of programs.
+    pub(crate) launcher: Arc<Launcher>,
     /// Whether what is weaker on this machine has been said.
     announced: AtomicBool,
     pub(crate) environment: Environment,
@@ -87,8 +86,7 @@ impl Executor {
         let limits = boxes.as_ref().map(|boxes| boxes.held().limits.clone());
         let shared = Shared {
             boxes,
-            launcher: Arc::new(Launcher::new(config.binary.clone(), limits)),
-            binary: config.binary,
+            launcher: Arc::new(Launcher::new(config.binary, limits)),
             announced: AtomicBool::new(false),
             environment: Environment::new(&config.environment, &config.passed, config.path),
             scratch: Arc::new(Scratch::new(config.scratch)),
@@ -128,7 +126,7 @@ impl Executor {
             return Ok(None);
         }
         let directory = self.shared.scratch.run_directory()?;
-        let assessed = sandbox::assess(&self.shared.binary, directory.path());
+        let assessed = sandbox::assess(self.shared.launcher.binary(), directory.path());
         assessed.map(Some).map_err(untried)
     }
 
@@ -170,7 +168,7 @@ impl Shared {
 
     /// The layers that hold a box here, or the line with which programs are refused.
     pub(crate) fn rung(&self, boxes: &Boxes) -> Result<Rung, ExecError> {
-        let standing = boxes.standing(&self.launcher, &self.binary, &self.scratch)?;
+        let standing = boxes.standing(&self.launcher, &self.scratch)?;
         standing.rung.ok_or_else(|| {
             ExecError::Unconfinable(standing.announcement.clone().unwrap_or_default())
         })

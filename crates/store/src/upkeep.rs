@@ -106,6 +106,13 @@ mod tests {
         text
     }
 
+    /// Stores such a text under its own name.
+    fn add(core: &Arc<Core>, seed: u64, bytes: usize) {
+        let label = format!("{seed}");
+        let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
+        core.add(&new, &mut text(seed, bytes).as_bytes(), None).unwrap();
+    }
+
     const PARTS: &str = "SELECT count(DISTINCT segid) FROM words_idx";
     const FULL: &str = "SELECT count(*) FROM
         (SELECT 1 FROM word_lists GROUP BY level HAVING count(*) >= 8)";
@@ -115,9 +122,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let core = core(&folder);
         for seed in 0..30 {
-            let label = format!("{seed}");
-            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
-            core.add(&new, &mut text(seed, 40_000).as_bytes(), None).unwrap();
+            add(&core, seed, 40_000);
         }
         assert_eq!(ask(&core, PARTS), 30);
         assert_eq!(ask(&core, "SELECT count(*) FROM word_lists"), 30);
@@ -138,9 +143,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let core = core(&folder);
         for seed in 0..20 {
-            let label = format!("{seed}");
-            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
-            core.add(&new, &mut text(seed, 40_000).as_bytes(), None).unwrap();
+            add(&core, seed, 40_000);
         }
         assert!(ask(&core, "SELECT count(*) FROM words WHERE words MATCH 'a*'") > 0);
         while core.upkeep().unwrap() {}
@@ -172,9 +175,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let core = core(&folder);
         for seed in 0..8 {
-            let label = format!("{seed}");
-            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
-            core.add(&new, &mut text(seed, 4_000).as_bytes(), None).unwrap();
+            add(&core, seed, 4_000);
         }
         let ripe = core.pool.read(|connection| Ok(search::ripe(connection)?)).unwrap().unwrap();
         core.purge(crate::store::Purge::All).unwrap();
@@ -192,9 +193,7 @@ mod tests {
         let (mut longest, mut anew, mut seed) = (0, 0, 0);
         while anew < 3 {
             seed += 1;
-            let label = format!("{seed}");
-            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
-            core.add(&new, &mut text(seed, 250_000).as_bytes(), None).unwrap();
+            add(&core, seed, 250_000);
             let before = length();
             longest = before.max(longest);
             let moved = std::sync::atomic::AtomicBool::new(false);
@@ -223,9 +222,7 @@ mod tests {
         let length = || std::fs::metadata(&log).unwrap().len();
         let mut seed = 0;
         while seed == 0 || length() < LOG_BYTES {
-            let label = format!("{seed}");
-            let new = NewDocument::new(Label::Fixed(&label), Origin::Content);
-            core.add(&new, &mut text(seed, 250_000).as_bytes(), None).unwrap();
+            add(&core, seed, 250_000);
             seed += 1;
         }
         core.carry_over().unwrap();

@@ -307,7 +307,8 @@ impl Toolbox {
     }
 
     /// Closes the stores of roots that had no call for `idle`, and forgets roots of which nothing has to
-    /// be remembered; other stores give back what they only cache. Says when to ask again; `None` when nothing is left open.
+    /// be remembered; other stores give back what they only cache. Says when to ask again; `None` when
+    /// nothing is left open.
     pub fn rest(&self, idle: Duration) -> Option<Duration> {
         let all: Vec<_> = {
             let roots = self.shared.roots.lock().unwrap_or_else(PoisonError::into_inner);

@@ -22,9 +22,8 @@ pub(crate) const STOP_LIMIT: Duration = Duration::from_millis(1500);
 pub(crate) struct Supervisor {
     link: Link,
     process: Pid,
-    /// Goes with the collected status.
+    /// `None` once it was collected: until then its number is its own.
     keeper: Option<Keeper>,
-    reaped: bool,
     /// `None`: the program is not confined.
     ways: Option<Ways>,
 }
@@ -57,7 +56,7 @@ pub(crate) enum Received {
 impl Supervisor {
     pub(super) fn new(supervised: Supervised, ways: Option<Ways>) -> Self {
         let Supervised { process, link, keeper } = supervised;
-        Self { link, process, keeper: Some(keeper), reaped: false, ways }
+        Self { link, process, keeper: Some(keeper), ways }
     }
 
     /// Readable once there is something to receive.
@@ -103,14 +102,13 @@ impl Supervisor {
 
     /// What is in a box dies with it.
     fn sweep(&self) {
-        if self.ways.is_none() && !self.reaped {
+        if self.ways.is_none() && self.keeper.is_some() {
             sweep::kill_session(self.process);
         }
     }
 
     fn signal(&self, signal: Signal) {
-        // Not collected, so the number is still this process's own.
-        if !self.reaped
+        if self.keeper.is_some()
             && let Err(error) = kill_process(self.process, signal)
         {
             tracing::debug!(%error, "a supervisor could not be signalled");
@@ -119,21 +117,17 @@ impl Supervisor {
 
     /// Collects it when it has reported or was killed. Returns its wait status.
     pub(crate) fn reap(&mut self) -> Option<i32> {
-        if std::mem::replace(&mut self.reaped, true) {
-            return None;
-        }
+        // It outlives the wait, which the thread that it keeps alive must as well.
+        let _keeper = self.keeper.take()?;
         let wait = || waitpid(Some(self.process), WaitOptions::empty());
         // An error where somebody ignores SIGCHLD: there is no status to have.
         let status = rustix::io::retry_on_intr(wait).ok().flatten();
-        self.keeper = None;
         status.map(|(_, status)| status.as_raw())
     }
 
     /// Lets go of it once it has reported: it ends by itself.
     pub(crate) fn release(mut self) {
-        if let Some(keeper) = self.keeper.take()
-            && !std::mem::replace(&mut self.reaped, true)
-        {
+        if let Some(keeper) = self.keeper.take() {
             keeper.collect(self.process);
         }
     }
@@ -159,7 +153,7 @@ impl Ways {
 impl Drop for Supervisor {
     /// Only reached un-reaped when the run failed half way: nothing may be left running.
     fn drop(&mut self) {
-        if !self.reaped {
+        if self.keeper.is_some() {
             self.stop();
             self.reap();
         }

@@ -176,7 +176,7 @@ impl Shared {
         };
         let rung = self.boxes().map(|boxes| self.rung(boxes)).transpose()?;
         let profile = match self.boxes() {
-            Some(boxes) => boxes.profile(&place, &self.binary, own, Vec::new()),
+            Some(boxes) => boxes.profile(&place, self.launcher.binary(), own, Vec::new()),
             None => Profile::new(own.to_owned(), own.to_owned()),
         };
         let profile = Profile {
@@ -188,7 +188,8 @@ impl Shared {
         };
         let started = (|| {
             let stdin = input.as_fd().try_clone_to_owned()?;
-            let (mut command, link) = sandbox::reader(&self.binary, rung, profile, stdin)?;
+            let (mut command, link) =
+                sandbox::reader(self.launcher.binary(), rung, profile, stdin)?;
             command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::null());
             Ok(Reader { child: command.spawn()?, link, rung })
         })();

@@ -53,11 +53,7 @@ pub(super) const LANDLOCK_SCOPES: u32 = 6;
 /// Lets the canary try to leave a full box: one that stands and holds it has every layer, and the
 /// first program waits. Only where that fails the layers are tried one by one. `scratch` is as for
 /// [`assess`].
-pub(crate) fn trial(
-    launcher: &Arc<Launcher>,
-    binary: &Path,
-    scratch: &Path,
-) -> io::Result<Standing> {
+pub(crate) fn trial(launcher: &Arc<Launcher>, scratch: &Path) -> io::Result<Standing> {
     match canary::launched(launcher, scratch) {
         Ok(Found { escapes, landlocked }) if escapes.is_empty() => {
             let announcement = (!landlocked).then(|| NO_LANDLOCK.to_owned());
@@ -66,7 +62,7 @@ pub(crate) fn trial(
         Ok(Found { escapes, .. }) => Ok(refused(&escaped(&escapes))),
         Err(error) => {
             tracing::info!(%error, "no full box");
-            assess(binary, scratch).map(|assessment| assessment.standing)
+            assess(launcher.binary(), scratch).map(|assessment| assessment.standing)
         }
     }
 }

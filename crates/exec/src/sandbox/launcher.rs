@@ -10,7 +10,7 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
@@ -92,6 +92,11 @@ impl Launcher {
     /// Starts nothing yet.
     pub(crate) fn new(binary: PathBuf, boxes: Option<Limits>) -> Self {
         Self { binary, boxes, running: Mutex::default() }
+    }
+
+    /// The binary that it starts.
+    pub(crate) fn binary(&self) -> &Path {
+        &self.binary
     }
 
     /// Bounds of the boxes that it makes ahead.

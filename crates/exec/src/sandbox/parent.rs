@@ -155,9 +155,9 @@ pub struct Link {
     socket: OwnedFd,
 }
 
-/// Prepares one program in a box: `program` with `arguments`, the zeroth included. Spawn the command from a thread that waits for its first
-/// [`Event`], drop it, then read the link. Standard output and error are the caller's to set;
-/// standard input is taken.
+/// Prepares one program in a box: `program` with `arguments`, the zeroth included. Spawn the command
+/// from a thread that waits for its first [`Event`], drop it, then read the link. Standard output and
+/// error are the caller's to set; standard input is taken.
 pub fn command(
     profile: &Profile,
     program: &Path,

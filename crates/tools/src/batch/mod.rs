@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use quietcontext_exec::{Input, Program, RunRequest, Streams};
-use quietcontext_store::{DocumentId, Label, Observer, Query, Scope, StoreError};
+use quietcontext_store::{DocumentId, Label, Query, Scope, StoreError};
 
 use crate::answer::Draft;
 use crate::args::batch::{Command, QueryScope, Request};
@@ -131,12 +131,7 @@ fn one(
     let stored = match number {
         Ok(number) => {
             let label = format!("batch:{number}:{name}");
-            document::store(
-                context,
-                &run,
-                Label::Fixed(&label),
-                Some(&mut *seen as &mut dyn Observer),
-            )
+            document::store(context, &run, Label::Fixed(&label), Some(&mut *seen))
         }
         Err(error) => {
             Err(StoreError::Io { step: "numbering the batch", reason: error.to_string() })

@@ -115,12 +115,14 @@ impl Enclosure {
         // One that has ended needs no killing.
         let _ = pidfd_send_signal(&self.init, Signal::KILL);
     }
+}
 
+impl Drop for Enclosure {
     /// Ends everything in it and takes it down, which takes the kernel a while.
-    pub(super) fn end(self) {
+    fn drop(&mut self) {
         self.kill();
         reap_all();
-        if let Some(group) = self.group {
+        if let Some(group) = self.group.take() {
             group.remove();
         }
     }

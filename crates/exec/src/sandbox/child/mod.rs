@@ -115,9 +115,8 @@ fn carry_out(order: &Order<'_>, ahead: Ahead) -> Result<(), Failure> {
     if in_full && matches!(action, Action::Run | Action::Canary | Action::Read) {
         return supervise(order, ahead);
     }
-    if let Some(enclosure) = ahead.enclosure {
-        enclosure.end();
-    }
+    // What was made ahead is not for this one.
+    drop(ahead);
     match action {
         Action::Run | Action::Canary | Action::Read => reduced::supervise(order),
         Action::Probe => probe::run(order),
@@ -148,13 +147,10 @@ fn begin() -> Option<Beginning> {
     let enclosure =
         made.and_then(|(limits, filter)| Enclosure::make(&channel, limits, filter, None).ok());
     let ahead = Ahead { filter, enclosure };
-    let Ok((1.., order)) = receive(channel.0.as_fd(), &mut word, RecvFlags::empty()) else {
-        if let Some(enclosure) = ahead.enclosure {
-            enclosure.end();
-        }
-        return None;
-    };
-    Some(Beginning { channel, order, ahead })
+    match receive(channel.0.as_fd(), &mut word, RecvFlags::empty()) {
+        Ok((1.., order)) => Some(Beginning { channel, order, ahead }),
+        _ => None,
+    }
 }
 
 /// Gives every signal its default effect, for all programs: what is ignored stays so through `exec`,
@@ -210,9 +206,7 @@ fn supervise(order: &Order<'_>, ahead: Ahead) -> Result<(), Failure> {
     let enclosure = match ahead.enclosure {
         Some(made) if made.fits(order) => made,
         other => {
-            if let Some(enclosure) = other {
-                enclosure.end();
-            }
+            drop(other);
             let filter = match ahead.filter {
                 Some(filter) => filter,
                 None => seccomp::Filter::new(seccomp::Sockets::Namespaced)?,
@@ -229,7 +223,7 @@ fn supervise(order: &Order<'_>, ahead: Ahead) -> Result<(), Failure> {
         }
     });
     // The server has its answer while the kernel takes the empty box down.
-    enclosure.end();
+    drop(enclosure);
     watched
 }
 
@@ -275,7 +269,7 @@ fn watch(order: &Order<'_>, enclosure: &Enclosure) -> Result<Option<Ended>, Fail
     descriptors::let_go_of_standard_streams();
     let _ = set_parent_process_death_signal(None);
     let ends = [enclosure.told().as_fd(), enclosure.process().as_fd()];
-    match first_of(ends, order.channel)? {
+    match first_of(&ends, order.channel)? {
         First::Ready => Ok(enclosure.account()),
         First::LetGo => {
             enclosure.kill();
@@ -294,15 +288,11 @@ enum First {
 }
 
 /// Waits until one of these is readable or the server lets go of the socket.
-fn first_of(descriptors: [BorrowedFd<'_>; 2], channel: &Channel) -> Result<First, Failure> {
-    let [one, other] = descriptors;
-    let mut wanted = [
-        PollFd::from_borrowed_fd(one, PollFlags::IN),
-        PollFd::from_borrowed_fd(other, PollFlags::IN),
-        PollFd::new(&channel.0, PollFlags::RDHUP),
-    ];
+fn first_of(descriptors: &[BorrowedFd<'_>], channel: &Channel) -> Result<First, Failure> {
+    let readable = descriptors.iter().map(|one| PollFd::from_borrowed_fd(*one, PollFlags::IN));
+    let mut wanted: Vec<_> = readable.chain([PollFd::new(&channel.0, PollFlags::RDHUP)]).collect();
     rustix::io::retry_on_intr(|| poll(&mut wanted, None)).step(Step::Supervise, "")?;
-    let ready = wanted.iter().take(2).any(|entry| !entry.revents().is_empty());
+    let ready = wanted.iter().take(descriptors.len()).any(|entry| !entry.revents().is_empty());
     Ok(if ready { First::Ready } else { First::LetGo })
 }
 

@@ -55,8 +55,7 @@ impl Reaper {
             if let Some(status) = collect(main) {
                 break status;
             }
-            let children = self.children.as_fd();
-            if let First::LetGo = first_of([children, children], order.channel)? {
+            if let First::LetGo = first_of(&[self.children.as_fd()], order.channel)? {
                 hunt();
                 return Ok(Ended::STOPPED);
             }
