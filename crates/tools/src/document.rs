@@ -7,9 +7,9 @@ use quietcontext_exec::{Exit, Run};
 use quietcontext_store::{Label, NewDocument, Observer, Origin, Receipt, Status, StoreError};
 
 use crate::cause;
+use crate::context::Context;
 use crate::render::{counted, grouped, range, seconds};
 use crate::schedule::Work;
-use crate::toolbox::Context;
 
 /// Runs longer than this say how long they took.
 const NOTABLE: Duration = Duration::from_secs(1);

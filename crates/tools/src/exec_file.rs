@@ -9,6 +9,7 @@ use quietcontext_store::Location;
 
 use crate::args::exec_file::Request;
 use crate::call::Answer;
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::execute::{self, Answering, accept};
 use crate::open::Named;
@@ -16,7 +17,6 @@ use crate::reference::Reference;
 use crate::render::short;
 use crate::root::check_root;
 use crate::search::unresolved;
-use crate::toolbox::Context;
 
 /// Answers `exec-file`.
 pub(crate) fn exec_file(context: &Context, request: Request) -> Result<Answer, ToolError> {

@@ -9,6 +9,7 @@ use crate::answer::Draft;
 use crate::args::execute::Request;
 use crate::budget::{ByteBudget, cut_at_line, cut_front};
 use crate::call::Answer;
+use crate::context::Context;
 use crate::digest::Gathered;
 use crate::document;
 use crate::error::ToolError;
@@ -21,7 +22,6 @@ use crate::root::{check_root, working_directory};
 use crate::scripts::Script;
 use crate::search::hit_lines;
 use crate::tool::Confinement;
-use crate::toolbox::Context;
 
 /// Answers `execute`.
 pub(crate) fn execute(context: &Context, request: Request) -> Result<Answer, ToolError> {

@@ -14,13 +14,14 @@ use crate::answer::Draft;
 use crate::args::fetch_index::{PageArgs, Request};
 use crate::budget::{ByteBudget, clip_middle};
 use crate::call::Answer;
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::pages::Pages;
 use crate::render::{self, counted, one_line};
 use crate::schedule::Work;
 use crate::search::stored_list;
-use crate::toolbox::{Context, blocking};
+use crate::toolbox::blocking;
 
 /// Longest URL in an answer, in bytes.
 const URL_BYTES: usize = 200;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use quietcontext_store::{Hit, Origin};
 
+use crate::context::Context;
 use crate::index::refresh_file;
 use crate::open::stamp;
-use crate::toolbox::Context;
 
 /// The state of a hit's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

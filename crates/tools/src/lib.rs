@@ -10,6 +10,7 @@ mod batch;
 mod budget;
 mod call;
 mod cause;
+mod context;
 mod digest;
 mod document;
 mod error;

@@ -9,11 +9,11 @@ use quietcontext_store::FileStamp;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::policy::Rules;
 use crate::render::short;
 use crate::root::{beneath, reason};
-use crate::toolbox::Context;
 use crate::walk::Reason;
 
 /// A regular file that was opened and then checked: what was checked is what is read.

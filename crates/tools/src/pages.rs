@@ -5,9 +5,9 @@ use std::os::unix::fs::FileExt as _;
 
 use quietcontext_exec::{ExecError, Pdf, PdfError};
 
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::render::{counted, one_line};
-use crate::toolbox::Context;
 
 /// A PDF's text and what its reader must know about it.
 #[derive(Debug)]

@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use quietcontext_exec::{Cancel, Executor, View};
+use quietcontext_exec::{Cancel, Executor};
 use quietcontext_fetch::Fetcher;
 use quietcontext_store::Store;
-use tokio_util::sync::CancellationToken;
 
 use crate::call::{Answer, Call, Progress};
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::flights::Flights;
 use crate::jobs::Jobs;
@@ -21,7 +21,7 @@ use crate::outbound::Outbound;
 use crate::policy::{Gate, Policy};
 use crate::record::{CallRecord, Meter, Recording};
 use crate::salient::Salience;
-use crate::schedule::{Account, Schedule, Turn, Work};
+use crate::schedule::{Account, Schedule, Work};
 use crate::scripts::Scripts;
 use crate::tool::{Confinement, Tool};
 use crate::{args, batch, exec_file, execute, fetch_index, index, search};
@@ -73,7 +73,7 @@ pub(crate) struct Shared {
     stores: Stores,
     roots: Mutex<HashMap<PathBuf, Arc<Root>>>,
     salience: OnceLock<Salience>,
-    schedule: Arc<Schedule>,
+    pub schedule: Arc<Schedule>,
 }
 
 /// What belongs to one workspace root.
@@ -86,7 +86,7 @@ pub(crate) struct Root {
     /// URLs that are being fetched.
     pub flights: Flights,
     /// What its calls have taken lately.
-    account: Arc<Account>,
+    pub account: Arc<Account>,
     /// Labels of outputs whose digest this process has answered.
     digested: Mutex<HashSet<String>>,
     /// When the newest call came; `None` once its store was closed.
@@ -118,99 +118,6 @@ impl Root {
     /// Whether it would be the same if it were made anew.
     fn is_blank(&self) -> bool {
         self.scripts.is_empty() && self.jobs.is_empty()
-    }
-}
-
-/// What one call carries through its stages.
-#[derive(Clone)]
-pub(crate) struct Context {
-    pub shared: Arc<Shared>,
-    pub root: Arc<Root>,
-    /// When the call ends, whatever is still to do.
-    pub deadline: Instant,
-    /// Serves what a call needs served while it blocks.
-    pub runtime: tokio::runtime::Handle,
-    /// Stops programs and long loops.
-    pub cancel: Cancel,
-    pub progress: Option<Progress>,
-    /// What is learned about the call.
-    pub meter: Arc<Meter>,
-    /// The call's turn, while it has one.
-    turn: Arc<Mutex<Option<Turn>>>,
-}
-
-impl Context {
-    /// Waits for the call's turn to do this.
-    async fn enter(&self, work: Work, cancelled: &CancellationToken) -> Result<(), ToolError> {
-        tokio::select! {
-            biased;
-            turn = self.queue(work) => {
-                *self.turn() = Some(turn);
-                Ok(())
-            }
-            () = cancelled.cancelled() => Err(ToolError::Cancelled),
-        }
-    }
-
-    /// Waits for a turn beside the call's own.
-    pub(crate) async fn queue(&self, work: Work) -> Turn {
-        self.shared.schedule.enter(work, &self.root.account).await
-    }
-
-    /// As [`Self::queue`], in a thread that may block.
-    pub(crate) fn queue_blocking(&self, work: Work) -> Turn {
-        self.shared.schedule.enter_blocking(work, &self.root.account)
-    }
-
-    /// The same call with a turn of its own for a part of it.
-    pub(crate) fn part(&self, turn: Turn) -> Self {
-        Self { turn: Arc::new(Mutex::new(Some(turn))), ..self.clone() }
-    }
-
-    /// Between two pieces of something long: lets others have their turn.
-    pub(crate) fn pause(&self) {
-        let over = self.turn().as_ref().and_then(Turn::is_over);
-        if let Some(work) = over {
-            self.leave();
-            let next = self.queue_blocking(work);
-            *self.turn() = Some(next);
-        }
-    }
-
-    /// What the call has waited for its turn with is done.
-    pub(crate) fn leave(&self) {
-        let turn = self.turn().take();
-        drop(turn);
-    }
-
-    fn turn(&self) -> MutexGuard<'_, Option<Turn>> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What the programs of this call may see and reach.
-    pub(crate) fn view(&self) -> View {
-        let outbound = self.shared.config.outbound.as_ref();
-        View {
-            hidden: Vec::new(),
-            outbound: outbound.map(|outbound| outbound.of(&self.root.path, &self.runtime)),
-        }
-    }
-
-    /// `Err` when the client does not want the answer any more.
-    pub(crate) fn check_cancelled(&self) -> Result<(), ToolError> {
-        if self.cancel.is_cancelled() { Err(ToolError::Cancelled) } else { Ok(()) }
-    }
-
-    /// Whether the deadline has passed.
-    pub(crate) fn late(&self) -> bool {
-        Instant::now() >= self.deadline
-    }
-
-    /// Tells the client how far the work is.
-    pub(crate) fn progress(&self, done: f64, total: Option<f64>, what: &str) {
-        if let Some(progress) = &self.progress {
-            progress(done, total, what);
-        }
     }
 }
 

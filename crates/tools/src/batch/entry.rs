@@ -9,12 +9,12 @@ use super::Shown;
 use crate::answer::Draft;
 use crate::budget::{clip, cut_front};
 use crate::cause;
+use crate::context::Context;
 use crate::digest::Gathered;
 use crate::document;
 use crate::error::ToolError;
 use crate::execute::not_stored;
 use crate::render::{self, counted, one_line};
-use crate::toolbox::Context;
 
 /// Last part of a failing command's standard error that is shown, in bytes.
 const STDERR_BYTES: usize = 300;

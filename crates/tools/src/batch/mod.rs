@@ -12,6 +12,7 @@ use crate::answer::Draft;
 use crate::args::batch::{Command, QueryScope, Request};
 use crate::budget::clip;
 use crate::call::Answer;
+use crate::context::Context;
 use crate::digest::Gathered;
 use crate::document;
 use crate::error::ToolError;
@@ -20,7 +21,6 @@ use crate::render::{self, counted, one_line};
 use crate::root::{check_root, working_directory};
 use crate::schedule::Work;
 use crate::search::{Checked, fresh, hit_lines, query_line, stored_list, verdict_line};
-use crate::toolbox::Context;
 
 mod entry;
 

@@ -8,8 +8,8 @@ use std::path::Path;
 use quietcontext_exec::sandbox::Mode;
 use quietcontext_exec::{Exit, Held, Job, Run, Spool};
 
+use crate::context::Context;
 use crate::render::{grouped, size};
-use crate::toolbox::Context;
 
 /// The end of each stream that is looked at, in bytes.
 const LOOK: u64 = 16 << 10;

@@ -10,6 +10,7 @@ use crate::answer::Draft;
 use crate::args::index::PathArgs;
 use crate::budget::ByteBudget;
 use crate::call::Answer;
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::open::reopen;
@@ -17,7 +18,6 @@ use crate::pages;
 use crate::policy::Rules;
 use crate::render::{self, counted, short};
 use crate::root::{check_root, shown};
-use crate::toolbox::Context;
 use crate::walk::{Filters, Found, Reason, Skipped, Walk, odd_rules, unwanted_content};
 
 /// What indexing a directory did.

@@ -11,13 +11,13 @@ use crate::answer::Draft;
 use crate::args::index::{PathArgs, Request};
 use crate::budget::ByteBudget;
 use crate::call::Answer;
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::open::{Named, Opened};
 use crate::pages::{self, Pages};
 use crate::render::{self, counted};
 use crate::root::{reason, shown};
-use crate::toolbox::Context;
 
 mod directory;
 

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use quietcontext_store::{Announced, Announcement, ChunkId, Receipt};
 use serde_json::{Value, json};
 
+use crate::context::Context;
 use crate::record::{CallRecord, Meter};
 use crate::render;
-use crate::toolbox::{Context, Root};
+use crate::toolbox::Root;
 
 /// A background job that runs now, in this process or another one.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use quietcontext_store::{ChunkId, Growing, Label, NewDocument, Origin, Receipt, 
 use crate::budget::cut_at_line;
 use crate::call::Answer;
 use crate::cause;
+use crate::context::Context;
 use crate::digest::Gathered;
 use crate::document::exit_words;
 use crate::error::ToolError;
@@ -18,7 +19,6 @@ use crate::execute::{Answering, draft, exec_error};
 use crate::limits;
 use crate::policy::Authorized;
 use crate::render::{self, short};
-use crate::toolbox::Context;
 
 mod announced;
 

@@ -5,8 +5,8 @@ mod read;
 
 use crate::args::search::Request;
 use crate::call::Answer;
+use crate::context::Context;
 use crate::error::ToolError;
-use crate::toolbox::Context;
 
 pub(crate) use questions::{Checked, fresh, hit_lines, query_line, stored_list, verdict_line};
 pub(crate) use read::unresolved;

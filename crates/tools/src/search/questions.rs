@@ -11,11 +11,11 @@ use crate::answer::Draft;
 use crate::args::search::QueryArgs;
 use crate::budget::{ByteBudget, cut, cut_at_line};
 use crate::call::Answer;
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::freshness::{self, Freshness};
 use crate::limits;
 use crate::render::{self, one_line, place};
-use crate::toolbox::Context;
 
 /// The answer to one query, not yet fitted into the room there is.
 struct Block {

@@ -4,10 +4,10 @@ use quietcontext_store::{Chunk, ChunkId, DocumentInfo, Location, StoreError};
 
 use crate::budget::{ByteBudget, CappedText, clip, cut};
 use crate::call::Answer;
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::reference::{End, Reference};
 use crate::render::{one_line, place};
-use crate::toolbox::Context;
 
 /// What is left to read, as the `more:` line says it.
 #[derive(Default)]
