@@ -14,6 +14,13 @@ const PATIENCE: f64 = 0.1;
 /// What a turn counts for when it begins, in seconds: two of one root are more than one of each of two.
 const BEGUN: f64 = 0.001;
 
+/// A root is quiet beside another one that has had so many times as much lately, and so many seconds more.
+const QUIET: f64 = 4.0;
+const MARGIN: f64 = 0.05;
+
+/// While a turn of a quiet root is younger, no turn of a busy one begins, of whatever kind.
+pub(super) const HEAD_START: Duration = Duration::from_millis(25);
+
 /// Turns of one root while no other one asks.
 const ALONE: usize = 16;
 
@@ -28,7 +35,12 @@ impl Account {
         taken.map_or(0.0, |(seconds, at)| seconds * faded(now.saturating_duration_since(at)))
     }
 
-    fn charge(&self, spent: Duration, now: Instant) {
+    /// Whether what this root asks is little beside what the other one does.
+    fn is_quiet_beside(&self, other: &Self, now: Instant) -> bool {
+        self.taken(now) * QUIET + MARGIN < other.taken(now)
+    }
+
+    pub(super) fn charge(&self, spent: Duration, now: Instant) {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before =
             taken.map_or(0.0, |(seconds, at)| seconds * faded(now.saturating_duration_since(at)));
@@ -71,18 +83,29 @@ impl<W> Lane<W> {
         Self { slots, lapse, taken: Vec::new(), waiting: Vec::new() }
     }
 
-    /// Whether this root can have a turn at once.
-    pub(super) fn is_free(&self, account: &Arc<Account>) -> bool {
-        self.waiting.is_empty() && self.taken.len() < self.room(account)
+    /// Whether this root can have a turn at once: nobody waits, or only who is busier by far.
+    pub(super) fn is_free(&self, account: &Arc<Account>, now: Instant) -> bool {
+        let passes = |waiting: &Waiting<W>| account.is_quiet_beside(&waiting.account, now);
+        self.waiting.iter().all(passes) && self.taken.len() < self.room(account, now)
     }
 
     /// How many turns there may be if this root gets another one. While nobody else asks, it keeps nobody
-    /// from theirs.
-    fn room(&self, account: &Arc<Account>) -> usize {
+    /// from theirs; and where busy ones have taken all, there is one more for who is quiet.
+    fn room(&self, account: &Arc<Account>, now: Instant) -> usize {
         let others = |other: &Arc<Account>| !Arc::ptr_eq(other, account);
         let shared = self.taken.iter().any(|taken| others(&taken.account))
             || self.waiting.iter().any(|waiting| others(&waiting.account));
-        if shared { self.slots } else { ALONE.max(self.slots) }
+        if !shared {
+            return ALONE.max(self.slots);
+        }
+        let quiet = self.taken.iter().all(|taken| account.is_quiet_beside(&taken.account, now));
+        self.slots + usize::from(quiet)
+    }
+
+    /// The roots whose turns have only begun.
+    pub(super) fn started(&self, now: Instant) -> impl Iterator<Item = &Arc<Account>> {
+        let young = move |taken: &&Taken| now < taken.since + HEAD_START;
+        self.taken.iter().filter(young).map(|taken| &taken.account)
     }
 
     pub(super) fn is_wanted(&self) -> bool {
@@ -112,19 +135,26 @@ impl<W> Lane<W> {
         }
     }
 
-    /// When the next turn lapses.
-    pub(super) fn next_lapse(&self) -> Option<Instant> {
-        self.taken.iter().map(|taken| taken.since + self.lapse).min()
+    /// When the next turn lapses, or has no head start any more.
+    pub(super) fn next_lapse(&self, now: Instant) -> Option<Instant> {
+        let ends = |taken: &Taken| [taken.since + HEAD_START, taken.since + self.lapse];
+        self.taken.iter().flat_map(ends).filter(|end| *end > now).min()
     }
 
-    /// Whose turn it is, if a slot is free.
-    pub(super) fn next(&mut self, now: Instant) -> Option<(Arc<Account>, W)> {
-        let account = &self.waiting.first()?.account;
-        if self.taken.len() >= self.room(account) {
+    /// Whose turn it is, if a slot is free; who is held back by those that have only `started` waits on.
+    pub(super) fn next(
+        &mut self,
+        started: &[Arc<Account>],
+        now: Instant,
+    ) -> Option<(Arc<Account>, W)> {
+        let waiting = self.waiting.iter().enumerate();
+        let (first, waiting) =
+            waiting.filter(|(_, waiting)| !is_held(&waiting.account, started, now)).min_by(
+                |(_, one), (_, other)| self.claim(one, now).total_cmp(&self.claim(other, now)),
+            )?;
+        if self.taken.len() >= self.room(&waiting.account, now) {
             return None;
         }
-        let claims = self.waiting.iter().map(|waiting| self.claim(waiting, now));
-        let (first, _) = claims.enumerate().min_by(|(_, one), (_, other)| one.total_cmp(other))?;
         let waiting = self.waiting.remove(first);
         Some((waiting.account, waiting.wake))
     }
@@ -137,6 +167,11 @@ impl<W> Lane<W> {
         let waited = now.saturating_duration_since(waiting.since).as_secs_f64();
         waiting.account.taken(now) + held - waited * PATIENCE
     }
+}
+
+/// Whether a root waits until a quiet one has had its head start.
+pub(super) fn is_held(account: &Account, started: &[Arc<Account>], now: Instant) -> bool {
+    started.iter().any(|quiet| quiet.is_quiet_beside(account, now))
 }
 
 #[cfg(test)]
@@ -163,7 +198,7 @@ mod tests {
 
         /// Begins the next turn.
         fn next(&mut self) -> Option<(u64, &'static str)> {
-            let (account, name) = self.lane.next(self.now)?;
+            let (account, name) = self.lane.next(&[], self.now)?;
             self.tickets += 1;
             self.lane.begin(self.tickets, &account, self.now);
             Some((self.tickets, name))
@@ -229,7 +264,7 @@ mod tests {
         let taken: Vec<u64> =
             std::iter::from_fn(|| table.next()).map(|(ticket, _)| ticket).collect();
         assert_eq!(taken.len(), ALONE);
-        assert!(!table.lane.is_free(&one) && !table.lane.is_free(&other));
+        assert!(!table.lane.is_free(&one, table.now) && !table.lane.is_free(&other, table.now));
         table.wait(&other, "other");
         for ticket in &taken[..ALONE - 1] {
             assert!(table.next().is_none(), "two at a time");
@@ -237,6 +272,45 @@ mod tests {
         }
         assert_eq!(table.next().unwrap().1, "other");
         assert!(table.next().is_none());
+    }
+
+    /// `busy` has had half a second, `quiet` nothing.
+    fn busy_and_quiet(now: Instant) -> [Arc<Account>; 2] {
+        let all = accounts();
+        all[0].charge(Duration::from_millis(500), now);
+        all
+    }
+
+    #[test]
+    fn where_busy_ones_have_all_turns_there_is_one_more_for_who_is_quiet() {
+        let mut table = Table::new(1);
+        let [busy, quiet] = busy_and_quiet(table.now);
+        table.wait(&busy, "b1");
+        table.wait(&busy, "b2");
+        table.lane.begin(0, &Arc::clone(&busy), table.now);
+        assert!(table.lane.is_free(&quiet, table.now), "only busy ones wait");
+        for name in ["q1", "q2"] {
+            table.wait(&quiet, name);
+        }
+        assert_eq!(table.next().unwrap().1, "q1");
+        assert!(table.next().is_none(), "one more, not any number");
+        assert!(!table.lane.is_free(&quiet, table.now));
+    }
+
+    #[test]
+    fn who_is_busy_waits_until_a_quiet_one_has_had_its_head_start() {
+        let mut table = Table::new(2);
+        let [busy, quiet] = busy_and_quiet(table.now);
+        table.lane.begin(0, &quiet, table.now);
+        table.wait(&busy, "busy");
+        let started = |lane: &Lane<_>, now| lane.started(now).cloned().collect::<Vec<_>>();
+        let held = started(&table.lane, table.now);
+        assert!(table.lane.next(&held, table.now).is_none());
+        assert!(!is_held(&quiet, &held, table.now), "nobody is held by their like");
+        assert_eq!(table.lane.next_lapse(table.now), Some(table.now + HEAD_START));
+        table.now += HEAD_START;
+        let held = started(&table.lane, table.now);
+        assert_eq!(table.lane.next(&held, table.now).unwrap().1, "busy");
     }
 
     #[test]
@@ -288,7 +362,7 @@ mod tests {
         table.wait(&long, "long");
         let (ticket, _) = table.next().unwrap();
         table.wait(&other, "other");
-        assert_eq!(table.lane.next_lapse(), Some(table.now + 100 * MS));
+        assert_eq!(table.lane.next_lapse(table.now + HEAD_START), Some(table.now + 100 * MS));
         table.now += 99 * MS;
         table.lane.lapse(table.now);
         assert!(table.next().is_none());
@@ -298,7 +372,7 @@ mod tests {
         let taken = long.taken(table.now);
         assert!((taken - 0.1).abs() < 1e-6, "{taken}");
         table.lane.end(ticket, table.now + MS);
-        assert!(table.lane.next_lapse().is_some(), "the other one's turn goes on");
+        assert!(table.lane.next_lapse(table.now).is_some(), "the other one's turn goes on");
         assert!(long.taken(table.now) <= taken);
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 pub(crate) use self::lane::Account;
-use self::lane::Lane;
+use self::lane::{Lane, is_held};
 
 /// What a call is about to do. One kind does not wait for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Work {
     fn lapse(self) -> Duration {
         Duration::from_millis(match self {
             Self::Search => 100,
-            Self::Run => 25,
+            Self::Run => 60,
             Self::Store => 1_000,
         })
     }
@@ -99,11 +99,11 @@ impl Schedule {
             return turn;
         }
         loop {
-            let lapse = self.next_lapse(work);
+            let lapse = self.next_lapse();
             tokio::select! {
                 biased;
                 turn = &mut granted => return turn.unwrap_or_else(|_| Turn::uncounted(work)),
-                () = tokio::time::sleep_until(lapse.into()) => self.hand_on(work, Instant::now()),
+                () = tokio::time::sleep_until(lapse.into()) => self.hand_on(Instant::now()),
             }
         }
     }
@@ -115,11 +115,11 @@ impl Schedule {
             return turn;
         }
         loop {
-            let lapse = self.next_lapse(work);
+            let lapse = self.next_lapse();
             match granted.recv_timeout(lapse.saturating_duration_since(Instant::now())) {
                 Ok(turn) => return turn,
                 Err(RecvTimeoutError::Disconnected) => return Turn::uncounted(work),
-                Err(RecvTimeoutError::Timeout) => self.hand_on(work, Instant::now()),
+                Err(RecvTimeoutError::Timeout) => self.hand_on(Instant::now()),
             }
         }
     }
@@ -128,12 +128,11 @@ impl Schedule {
     fn ask(self: &Arc<Self>, work: Work, account: &Arc<Account>, wake: Wake) -> Option<Turn> {
         let now = Instant::now();
         let mut state = self.state();
-        let lane = state.lane(work);
-        lane.lapse(now);
-        if lane.is_free(account) {
+        state.lapse(now);
+        if !is_held(account, &state.started(now), now) && state.lane(work).is_free(account, now) {
             return Some(self.begin(&mut state, work, account, now));
         }
-        lane.wait(account, now, wake);
+        state.lane(work).wait(account, now, wake);
         None
     }
 
@@ -151,10 +150,10 @@ impl Schedule {
     }
 
     /// Gives the turns that can be had to those who wait.
-    fn hand_on(self: &Arc<Self>, work: Work, now: Instant) {
+    fn hand_on(self: &Arc<Self>, now: Instant) {
         let mut state = self.state();
-        state.lane(work).lapse(now);
-        while let Some((account, wake)) = state.lane(work).next(now) {
+        state.lapse(now);
+        while let Some((work, account, wake)) = state.next(now) {
             let turn = self.begin(&mut state, work, &account, now);
             if let Err(mut unwanted) = wake.wake(turn) {
                 // Its own end would come here while the state is held.
@@ -165,8 +164,11 @@ impl Schedule {
     }
 
     /// When it may be worth to look again; somebody who waits does, as turns may end in no other way.
-    fn next_lapse(&self, work: Work) -> Instant {
-        self.state().lane(work).next_lapse().unwrap_or_else(|| Instant::now() + work.lapse())
+    fn next_lapse(&self) -> Instant {
+        let now = Instant::now();
+        let state = self.state();
+        let lapses = state.lanes.iter().filter_map(|lane| lane.next_lapse(now));
+        lapses.min().unwrap_or(now + SLICE)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -180,6 +182,24 @@ impl Schedule {
 }
 
 impl State {
+    /// The roots whose turns, of any kind, have only begun.
+    fn started(&self, now: Instant) -> Vec<Arc<Account>> {
+        self.lanes.iter().flat_map(|lane| lane.started(now)).cloned().collect()
+    }
+
+    fn lapse(&mut self, now: Instant) {
+        self.lanes.iter_mut().for_each(|lane| lane.lapse(now));
+    }
+
+    /// Whoever can have a turn of some kind.
+    fn next(&mut self, now: Instant) -> Option<(Work, Arc<Account>, Wake)> {
+        let started = self.started(now);
+        Work::ALL.into_iter().find_map(|work| {
+            let (account, wake) = self.lane(work).next(&started, now)?;
+            Some((work, account, wake))
+        })
+    }
+
     fn lane(&mut self, work: Work) -> &mut Lane<Wake> {
         let [search, run, store] = &mut self.lanes;
         match work {
@@ -209,7 +229,7 @@ impl Drop for Turn {
         if let Some(schedule) = self.schedule.take() {
             let now = Instant::now();
             schedule.state().lane(self.work).end(self.ticket, now);
-            schedule.hand_on(self.work, now);
+            schedule.hand_on(now);
         }
     }
 }
@@ -259,6 +279,23 @@ mod tests {
         let second = now(&mut second).await.unwrap();
         drop((second, search));
         drop(enter(&schedule, &one).await);
+    }
+
+    /// A short call of who asks seldom has the processors, whatever others are about to do.
+    #[tokio::test]
+    async fn while_a_quiet_one_begins_no_busy_one_does_whatever_the_kind() {
+        let (schedule, quiet, busy) = (schedule(), Arc::default(), Arc::<Account>::default());
+        busy.charge(Duration::from_mins(1), Instant::now());
+        let run = schedule.enter(Work::Run, &quiet).await;
+        let mut held = enter(&schedule, &busy);
+        assert!(now(&mut held).await.is_none());
+        drop(run);
+        let stored = now(&mut held).await.expect("its turn comes with the end of the other's");
+        drop(stored);
+        let long = schedule.enter(Work::Run, &quiet).await;
+        // Nor does anybody wait for more than the head start.
+        drop(enter(&schedule, &busy).await);
+        drop(long);
     }
 
     #[test]
