@@ -103,7 +103,7 @@ pub(crate) static SALIENT: &[Row] = &[
     row(Class::Cause, r"^(FAILED|ERROR) \S+ - ", "FAILED tests/test_a.py::test_x - assert 1 == 2"),
     row(
         Class::Cause,
-        r"^[\s>│]{0,10}(Uncaught )?[\w.:]*(Error|Exception|Interrupt)( \[\w+\])?(:|$)",
+        r"^[\s>│]{0,10}(Uncaught )?[\w.:]*(Error|Exception|Interrupt)( \[\w+\])?(:[^:]|:?$)",
         "  AssertionError [ERR_ASSERTION]: Expected values to be strictly equal:",
     ),
     row(
@@ -244,6 +244,11 @@ pub(crate) static SALIENT: &[Row] = &[
     ),
     row(
         Class::Failed,
+        r"(?i)^\s*\x22(error|exception|failure)([_-]?message)?\x22: ?\x22[^\x22]",
+        "    \"error\": \"disk quota exceeded\",",
+    ),
+    row(
+        Class::Failed,
         "(Failed with result|Main process exited, code=(killed|dumped))",
         "host systemd[1]: shop.service: Failed with result 'oom-kill'.",
     ),
@@ -279,6 +284,9 @@ const LISTED: &str = r"\[ *\d+%\]$|^_{3,} .* _{3,}$";
 /// Ends of lines whose next line is the message.
 const ANNOUNCES: &str = r"(panicked at .*:|error: \|-|What went wrong:)$";
 
+/// Lines of a program's own text, printed or found in it: words such as `error` in them are names.
+const SOURCE: &str = r"^(\S+[:-]\d+[:-])?\s*(//|/\*|#\[|<!--|use |import |from \S+ import |pub |fn |let |const |def |class \w+[:({]|except |raise |throw )|^\s*[^\s\x22].*([;{]|\{\}|[\])}],)$";
+
 /// Longest part of a line that is looked at, in bytes.
 const LOOK_BYTES: usize = 400;
 
@@ -291,6 +299,7 @@ pub(crate) struct Salience {
     rows: RegexSet,
     announces: Regex,
     listed: Regex,
+    source: Regex,
 }
 
 impl Salience {
@@ -300,6 +309,7 @@ impl Salience {
         let (hints, bad) = (Regex::new(HINTS), Regex::new(BAD));
         let (announces, listed) = (Regex::new(ANNOUNCES), Regex::new(LISTED));
         Self {
+            source: Regex::new(SOURCE).unwrap_or_else(|_| never()),
             listed: listed.unwrap_or_else(|_| never()),
             announces: announces.unwrap_or_else(|_| never()),
             bad: bad.unwrap_or_else(|_| never()),
@@ -323,10 +333,9 @@ impl Salience {
         let classes = rows.iter().filter_map(|index| SALIENT.get(index)).map(|row| row.class);
         let least = if self.listed.is_match(look) { Class::Failed } else { Class::Summary };
         let passed = |class| class == Class::Summary && !self.bad.is_match(look);
-        classes
-            .map(|class| if passed(class) { Class::Passed } else { class })
-            .min()
-            .map(|class| class.max(least))
+        let class = classes.map(|class| if passed(class) { Class::Passed } else { class }).min()?;
+        let vague = matches!(class, Class::Failed | Class::Warning);
+        (!vague || !self.source.is_match(look)).then_some(class.max(least))
     }
 }
 
@@ -343,7 +352,11 @@ mod tests {
     #[test]
     fn every_row_matches_its_example_with_its_class() {
         assert!(Regex::new(HINTS).is_ok() && Regex::new(BAD).is_ok());
-        assert!(Regex::new(ANNOUNCES).is_ok() && Regex::new(LISTED).is_ok());
+        assert!(
+            Regex::new(SOURCE).is_ok()
+                && Regex::new(ANNOUNCES).is_ok()
+                && Regex::new(LISTED).is_ok()
+        );
         let salience = Salience::new();
         for row in SALIENT {
             let pattern = Regex::new(row.pattern).unwrap();
@@ -371,8 +384,33 @@ mod tests {
             "src/error.rs | 12 ++",
             "1234567",
             "",
+            "    Err(error) => {",
+            "        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}",
+            "use crate::error::ExecError;",
+            "src/main.rs:12:    Err(error) => return Err(error),",
+            "pub(crate) fn untried(source: io::Error) -> ExecError {",
+            "        ExecError::Spawn { program, step, source }",
+            "//! The whole error space of running a program:",
+            "lib/shop.py-7-    except ValueError as error:",
+            "const failed = (error) => { throw error };",
+            "    # [error]: a comment (error),",
         ] {
             assert_eq!(salience.class(line), None, "{line}");
+        }
+    }
+
+    /// What looks like source at one end only is still told.
+    #[test]
+    fn messages_with_brackets_are_salient() {
+        let salience = Salience::new();
+        for line in [
+            "  \"error\": \"no such table: orders;\",",
+            "request failed: {\"code\": 3}",
+            "Error: spawn true EAGAIN {",
+            "main.c:3:5: error: expected ';'",
+            "ERROR: relation \"orders\" does not exist at character 15;",
+        ] {
+            assert!(salience.class(line).is_some(), "{line}");
         }
     }
 }
