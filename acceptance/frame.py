@@ -27,6 +27,7 @@ class Script:
     """The calls of one session; README.md describes the form."""
 
     def __init__(self, path, root):
+        sys.path.insert(0, str(Path(path).parent))  # scripts share their helpers
         self.document = runpy.run_path(str(path))["SCRIPT"]
         self.project = root / "project"
         self.project.mkdir(parents=True, exist_ok=True)
@@ -231,6 +232,7 @@ class Session:
                 "tool": call["tool"],
                 "problems": problems,
                 "is_error": got.is_error,
+                "bytes": len(got.text.encode()),
                 "text": got.text[:4000],
             }
         )
@@ -264,6 +266,9 @@ class Session:
         """Last checks, the report, and the exit status."""
         if not player.done:
             self.problem("the script stopped with %d of %d steps left" % (len(player.waiting) + 1, len(script.steps)))
+        answered = sum(call["bytes"] for call in self.report["calls"])
+        if answered > script.document.get("max_session_bytes", answered):
+            self.problem("%d bytes of answers, at most %d wanted" % (answered, script.document["max_session_bytes"]))
         if script.forbidden.asked:
             self.problem("the server read a page that it must refuse: %s" % script.forbidden.asked)
         deadline = time.monotonic() + 5
@@ -288,7 +293,8 @@ class Session:
             )
         bad = sum(1 for call in self.report["calls"] if call["problems"])
         print(
-            "%d calls passed, %d failed, %d problems" % (len(self.report["calls"]) - bad, bad, len(self.problems)),
+            "%d calls passed, %d failed, %d problems, %d bytes of answers"
+            % (len(self.report["calls"]) - bad, bad, len(self.problems), answered),
             file=sys.stderr,
         )
         if self.keep:

@@ -19,21 +19,25 @@ import frame  # noqa: E402
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / ".cache"
 
-# (name, client, arguments)
+SIX, TEN = "six_tools.py", "ten_tasks.py"
+
+# (name, client, arguments, script)
 SESSIONS = [
-    ("codex direct", "codex", ["--mode", "direct"]),
-    ("codex search", "codex", ["--mode", "search"]),
-    ("codex code", "codex", ["--mode", "code"]),
-    ("claude plain", "claude", []),
-    ("claude deferred", "claude", ["--defer"]),
+    ("codex direct", "codex", ["--mode", "direct"], SIX),
+    ("codex search", "codex", ["--mode", "search"], SIX),
+    ("codex code", "codex", ["--mode", "code"], SIX),
+    ("claude plain", "claude", [], SIX),
+    ("claude deferred", "claude", ["--defer"], SIX),
     # the tap is a process between client and server: once without it
-    ("codex without tap", "codex", ["--mode", "direct", "--no-tap"]),
+    ("codex without tap", "codex", ["--mode", "direct", "--no-tap"], SIX),
     # a user's server is optional, and then has about a second to be ready
-    ("codex optional server", "codex", ["--mode", "code", "--not-required"]),
+    ("codex optional server", "codex", ["--mode", "code", "--not-required"], SIX),
+    # an agent's work on this repository
+    ("claude ten tasks", "claude", [], TEN),
 ]
 
 
-def run_session(name, client, arguments, binary, options):
+def run_session(name, client, arguments, script, binary, options):
     """Returns whether the session passed; its log and report lie in the report folder."""
     stem = options.reports / name.replace(" ", "-")
     command = [
@@ -43,7 +47,7 @@ def run_session(name, client, arguments, binary, options):
         str(binary),
         *arguments,
         "--script",
-        str(options.script),
+        str(options.script or HERE / "scripts" / script),
         "--report",
         "%s.json" % stem,
     ]
@@ -79,7 +83,7 @@ def lists_differ(options, names):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="NAME", help="a session by its name or the start of it")
-    parser.add_argument("--script", type=os.path.abspath, default=str(HERE / "scripts" / "six_tools.py"))
+    parser.add_argument("--script", type=os.path.abspath, help="this one in all sessions, instead of each one's own")
     parser.add_argument("--reports", type=Path, default=CACHE / "acceptance", help="folder for logs and JSON reports")
     parser.add_argument("--cache", type=Path, default=CACHE / "clients", help="folder of the installed clients")
     parser.add_argument("--keep", action="store_true", help="keep each session's folder with every log")
@@ -96,7 +100,7 @@ def main():
         parser.error("the server's command is missing")
     options.reports.mkdir(parents=True, exist_ok=True)
     chosen = [row for row in SESSIONS if not options.only or any(row[0].startswith(name) for name in options.only)]
-    passed = [run_session(name, client, arguments, binaries[client], options) for name, client, arguments in chosen]
+    passed = [run_session(*row, binaries[row[1]], options) for row in chosen]
     if not passed:
         parser.error("no session of that name")
     differing = lists_differ(options, [row[0] for row in chosen])

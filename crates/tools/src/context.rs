@@ -1,6 +1,6 @@
 //! What one call carries through its stages: its root, its deadline, its turn, who is told what.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use quietcontext_exec::{Cancel, View};
@@ -28,6 +28,8 @@ pub(crate) struct Context {
     pub meter: Arc<Meter>,
     /// The call's turn, while it has one.
     pub turn: Arc<Mutex<Option<Turn>>>,
+    /// All known files have been looked at, and whether some had changed.
+    pub swept: Arc<OnceLock<bool>>,
 }
 
 impl Context {

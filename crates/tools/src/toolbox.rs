@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -89,6 +90,8 @@ pub(crate) struct Root {
     pub account: Arc<Account>,
     /// Labels of outputs whose digest this process has answered.
     digested: Mutex<HashSet<String>>,
+    /// A program has run here since all known files were looked at.
+    ran: AtomicBool,
     /// When the newest call came; `None` once its store was closed.
     used: Mutex<Option<Instant>>,
 }
@@ -100,6 +103,15 @@ impl Root {
         let before = same.is_some_and(|same| known.contains(same));
         known.insert(label.to_owned());
         before
+    }
+
+    /// Whether programs may have changed files since all known ones were looked at.
+    pub(crate) fn may_have_changed(&self) -> bool {
+        self.ran.load(Ordering::Relaxed) || self.jobs.any_runs()
+    }
+
+    pub(crate) fn set_ran(&self, ran: bool) {
+        self.ran.store(ran, Ordering::Relaxed);
     }
 
     /// Closes what was not used for `idle`; says how long it may still be open, `None` once it is not.
@@ -170,13 +182,19 @@ impl Toolbox {
             progress: call.progress.clone(),
             meter,
             turn: Arc::default(),
+            swept: Arc::default(),
         };
+        let root = Arc::clone(&context.root);
         let budget = args::budget(&call.arguments);
         // The other tools say how many of their items are done; progress must never go back.
         let counts = !matches!(call.tool, Tool::Execute | Tool::ExecFile);
         let progress = context.progress.clone().filter(|_| !counts);
         let _told = progress.map(|progress| AbortOnDrop(ticks(progress, started)));
+        let runs_programs = matches!(call.tool, Tool::Execute | Tool::ExecFile | Tool::Batch);
         let outcome = dispatch(context, call, started).await;
+        if runs_programs {
+            root.set_ran(true);
+        }
         let cancelled = matches!(outcome, Err(ToolError::Cancelled));
         let answer = outcome.unwrap_or_else(|error| error.answer(budget));
         // Nobody reads the answer of a call that was cancelled.
@@ -264,6 +282,7 @@ impl Shared {
                 flights: Flights::default(),
                 account: Arc::default(),
                 digested: Mutex::default(),
+                ran: AtomicBool::default(),
                 used: Mutex::default(),
             })
         });

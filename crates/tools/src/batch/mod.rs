@@ -17,6 +17,7 @@ use crate::digest::Gathered;
 use crate::document;
 use crate::error::ToolError;
 use crate::execute::{self, draft};
+use crate::freshness;
 use crate::render::{self, counted, one_line};
 use crate::root::{check_root, working_directory};
 use crate::schedule::Work;
@@ -235,6 +236,9 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
         QueryScope::Batch => Scope::Documents(&documents),
         QueryScope::Global => Scope::All,
     };
+    if request.scope == QueryScope::Global {
+        freshness::sweep(context);
+    }
     let searched = match request.scope {
         QueryScope::Batch => counted(documents.len() as u64, "output"),
         QueryScope::Global => "all that is stored".to_owned(),

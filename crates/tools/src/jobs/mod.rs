@@ -61,6 +61,11 @@ impl Jobs {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
+    pub(crate) fn any_runs(&self) -> bool {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.values().any(|entry| entry.job.exit().is_none())
+    }
+
     /// How the job stands whose output begins at `first` and has no text yet.
     pub(crate) fn silent(&self, first: u64) -> Option<String> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);

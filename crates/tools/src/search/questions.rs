@@ -37,6 +37,9 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
         kind: args.kind,
         deadline: Some(context.deadline),
     };
+    if context.root.may_have_changed() {
+        freshness::sweep(context);
+    }
     let mut shown = Shown::default();
     let mut blocks = Vec::new();
     let together = context.root.store.queries(query);
@@ -100,8 +103,9 @@ pub(crate) struct Results {
     pub incomplete: Option<String>,
 }
 
-/// Searches, as one of the queries of a call that are all like this one; where a file behind a hit has
-/// changed, it is indexed again and the search repeated.
+/// Searches, as one of the queries of a call that are all like this one. Where a file behind a hit has
+/// changed, it is indexed again and the search repeated; before it is said that nothing matches, all known
+/// files are looked at.
 pub(crate) fn fresh(
     context: &Context,
     together: &Queries<'_>,
@@ -110,7 +114,9 @@ pub(crate) fn fresh(
     let searched = Query { text: cut(query.text, limits::QUERY_BYTES), ..*query };
     let mut found: Found =
         together.search(searched.text, searched.deadline).map_err(could_not_search)?;
-    if freshness::refresh(context, &found.hits) {
+    let outputs_only = matches!(query.scope, Scope::Documents(_));
+    let missed = found.verdict != Verdict::Good && !outputs_only;
+    if freshness::refresh(context, &found.hits) || (missed && freshness::sweep(context)) {
         // Alone: what the others read is not true any more.
         found = context.root.store.search(&searched).map_err(could_not_search)?;
     }

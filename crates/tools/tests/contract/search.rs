@@ -108,6 +108,33 @@ fn a_changed_file_is_searched_as_it_is_now_and_a_deleted_one_is_marked() {
     assert!(text.contains("(b.txt:L1-1) gone"), "{text}");
 }
 
+/// A hit would lead to the changed file only if what is new were known.
+#[test]
+fn what_has_come_into_a_known_file_is_found() {
+    let w = Workspace::new();
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        w.write(name, &format!("the word of {name} is marimba\n"));
+    }
+    w.ok("index", json!({"path": "."}));
+    let search = |query: &str| w.ok("search", json!({"queries": [query], "limit": 9}));
+    // By an editor: before it is said that nothing matches, the files are looked at.
+    assert!(search("glockenspiel").contains("no match"), "the control");
+    w.write("a.txt", "the word of a.txt is glockenspiel now\n");
+    let text = search("glockenspiel");
+    assert!(text.contains("(a.txt:L1-1)") && !text.contains("no match"), "{text}");
+    // By a program, where something else matches well.
+    w.ok("execute", json!({"language": "shell", "code": "echo 'and the ocarina' >> b.txt"}));
+    w.write("d.txt", "an ocarina\n");
+    w.ok("index", json!({"path": "d.txt"}));
+    let text = search("ocarina");
+    assert!(text.contains("(b.txt:L") && text.contains("(d.txt:L1-1)"), "{text}");
+    let text = w.ok(
+        "batch",
+        json!({"commands": ["echo 'and the theremin' >> c.txt"], "queries": ["theremin"], "query_scope": "global"}),
+    );
+    assert!(text.contains("(c.txt:L"), "{text}");
+}
+
 #[test]
 fn source_narrows_by_label_prefix_and_path() {
     let w = Workspace::new();
