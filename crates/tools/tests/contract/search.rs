@@ -113,7 +113,7 @@ fn a_changed_file_is_searched_as_it_is_now_and_a_deleted_one_is_marked() {
 fn what_has_come_into_a_known_file_is_found() {
     let w = Workspace::new();
     for name in ["a.txt", "b.txt", "c.txt"] {
-        w.write(name, &format!("the word of {name} is marimba\n"));
+        w.write(name, format!("the word of {name} is marimba\n"));
     }
     w.ok("index", json!({"path": "."}));
     let search = |query: &str| w.ok("search", json!({"queries": [query], "limit": 9}));
