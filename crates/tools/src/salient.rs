@@ -282,7 +282,8 @@ test failed|targets? failed";
 const LISTED: &str = r"\[ *\d+%\]$|^_{3,} .* _{3,}$";
 
 /// Ends of lines whose next line is the message.
-const ANNOUNCES: &str = r"(panicked at .*:|error: \|-|What went wrong:)$";
+const ANNOUNCES: &str =
+    r"(panicked at .*:|error: \|-|What went wrong:|^\s+[\w:]*(Error|Exception):)$";
 
 /// Lines of a program's own text, printed or found in it: words such as `error` in them are names.
 const SOURCE: &str = r"^(\S+[:-]\d+[:-])?\s*(//|/\*|#\[|<!--|use |import |from \S+ import |pub |fn |let |const |def |class \w+[:({]|except |raise |throw )|^\s*[^\s\x22].*([;{]|\{\}|[\])}],)$";
