@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -13,6 +13,7 @@ pub struct Cancel {
     shared: Arc<Shared>,
 }
 
+#[derive(Debug)]
 struct Shared {
     raised: AtomicBool,
     /// Readable from the moment the flag is raised, for good: nobody ever reads it. `None` when
@@ -43,9 +44,28 @@ impl Cancel {
         self.shared.raised.load(Ordering::SeqCst)
     }
 
+    /// A handle that raises the flag as long as this one, or a clone, exists.
+    pub(crate) fn of_another(&self) -> CancelOfAnother {
+        CancelOfAnother(Arc::downgrade(&self.shared))
+    }
+
     /// The descriptor that becomes readable when the flag is raised.
     pub(crate) fn wake(&self) -> Option<BorrowedFd<'_>> {
         self.shared.wake.as_ref().map(|wake| wake.as_fd())
+    }
+}
+
+/// Asks a run to stop while it lasts. It does not keep the flag's descriptor open beyond the run, for
+/// many of these are kept after their runs have ended.
+#[derive(Debug)]
+pub(crate) struct CancelOfAnother(Weak<Shared>);
+
+impl CancelOfAnother {
+    /// Raises the flag, if the run it belongs to has not let go of it.
+    pub(crate) fn cancel(&self) {
+        if let Some(shared) = self.0.upgrade() {
+            Cancel { shared }.cancel();
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, CancelOfAnother};
 use crate::error::ExecError;
 use crate::executor::Shared;
 use crate::request::{Exit, RunRequest, Streams};
@@ -18,7 +18,7 @@ use crate::spool::{Spool, SpoolWriter};
 #[derive(Debug)]
 pub struct Job {
     output: SpoolWriter,
-    cancel: Cancel,
+    cancel: CancelOfAnother,
     started: Instant,
     state: Arc<State>,
 }
@@ -65,12 +65,18 @@ impl Job {
         let unused = SpoolWriter::new(shared.scratch.clone());
         let cancel = Cancel::new();
         let state = Arc::new(State { end: Mutex::new(None), ended: Condvar::new() });
-        let job =
-            Self { output: output.clone(), cancel: cancel.clone(), started, state: state.clone() };
+        let job = Self {
+            output: output.clone(),
+            cancel: cancel.of_another(),
+            started,
+            state: state.clone(),
+        };
         let body = move || {
             let failed = Outcome::of(Exit::Code(126));
             let mut announce = Announce { state, started, outcome: failed };
-            match prepared.follow(&shared, &request, &cancel, &output, &unused) {
+            // Dropped before the end is announced: an ended job holds no descriptor.
+            let asked = cancel;
+            match prepared.follow(&shared, &request, &asked, &output, &unused) {
                 Ok(outcome) => announce.outcome = outcome,
                 // Nobody waits for the result any more: the reason goes where they will look.
                 Err(error) => output.append(format!("error: {error}\n").as_bytes()),

@@ -44,6 +44,34 @@ fn a_job_grows_and_is_readable_after_its_end() {
     bench.assert_clean();
 }
 
+/// Descriptors of this process that lead to an event counter, as each flag has one.
+fn event_counters() -> usize {
+    let all = std::fs::read_dir("/proc/self/fd").unwrap();
+    all.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok())
+        .filter(|target| target.to_string_lossy().contains("eventfd"))
+        .count()
+}
+
+#[test]
+fn a_job_that_has_ended_holds_no_descriptor() {
+    let bench = Bench::new();
+    let before = event_counters();
+    let running = bench.executor.start(bench.request("shell", "sleep 1000")).unwrap();
+    assert!(event_counters() > before, "a running job has its flag");
+    let jobs: Vec<_> = (0..20)
+        .map(|_| {
+            let job = bench.executor.start(bench.request("shell", "true")).unwrap();
+            assert!(job.wait(PATIENCE));
+            job
+        })
+        .collect();
+    // Other tests may run in this process, each with a job or two.
+    wait_until("the flags are closed", || event_counters() < before + 10);
+    jobs.last().unwrap().stop();
+    running.stop();
+    assert_eq!(running.exit(), Some(Exit::Cancelled));
+}
+
 #[test]
 fn stop_returns_when_all_of_it_is_gone() {
     if numbers_are_a_boxs_own() {

@@ -32,6 +32,9 @@ const SETTLE: Duration = Duration::from_secs(10);
 /// Most of a job's output that is looked at for a digest, in bytes.
 const LOOK: u64 = 8 << 20;
 
+/// Ended jobs of a root whose end can still be asked for with `stop`; their output stays in the store.
+const REMEMBERED: usize = 256;
+
 /// The jobs of one root that this process started, by label.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
@@ -73,9 +76,28 @@ impl Jobs {
         entry.state(|state| state.receipt.range.is_none()).then(|| entry.words())
     }
 
+    /// Takes in a job, and lets go of the oldest that have ended where there are too many.
+    fn insert(&self, label: &str, entry: &Arc<Entry>) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.insert(label.to_owned(), Arc::clone(entry));
+        let ended = running.iter().filter(|(_, entry)| entry.state(|state| state.settled));
+        for label in beyond(ended.map(|(label, entry)| (entry.first.0, label.clone())), REMEMBERED)
+        {
+            running.remove(&label);
+        }
+    }
+
     fn find(&self, label: &str) -> Option<Arc<Entry>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).get(label).cloned()
     }
+}
+
+/// What was numbered before the `most` last ones.
+fn beyond<T: Ord>(numbered: impl Iterator<Item = (u64, T)>, most: usize) -> Vec<T> {
+    let mut all: Vec<_> = numbered.collect();
+    all.sort_unstable();
+    all.truncate(all.len().saturating_sub(most));
+    all.into_iter().map(|(_, value)| value).collect()
 }
 
 impl Entry {
@@ -121,10 +143,7 @@ pub(crate) fn start(
     let job = context.shared.executor.start(run).map_err(exec_error)?;
     let state = State { receipt: growing.receipt(), settled: false, lost: None };
     let entry = Arc::new(Entry { job, first: growing.first(), state: Mutex::new(state) });
-    {
-        let mut running = context.root.jobs.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.insert(label.clone(), Arc::clone(&entry));
-    }
+    context.root.jobs.insert(&label, &entry);
     let told = Told::of(context, &label, entry.first);
     let pumped = Arc::clone(&entry);
     std::thread::Builder::new()
@@ -158,7 +177,7 @@ pub(crate) fn stop(
         return Err(ToolError::argument(
             "stop",
             format!(
-                "{} is no background job of this server; give its label, such as execute:17",
+                "{} is no background job of this server, or ended long ago; give its label, such as execute:17",
                 short(label)
             ),
         ));
@@ -330,4 +349,17 @@ fn push_output(
 
 fn store_failed(error: StoreError) -> ToolError {
     ToolError::Failed(format!("the job was not started: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_jobs_that_ended_are_let_go_of() {
+        let jobs = || [(30, "c"), (10, "a"), (20, "b")].into_iter();
+        assert_eq!(beyond(jobs(), 1), ["a", "b"]);
+        assert_eq!(beyond(jobs(), 3), [""; 0]);
+        assert_eq!(beyond(jobs(), 0).len(), 3);
+    }
 }
