@@ -18,7 +18,8 @@ const BEGUN: f64 = 0.001;
 const QUIET: f64 = 4.0;
 const MARGIN: f64 = 0.05;
 
-/// While a turn of a quiet root is younger, no turn of a busy one begins, of whatever kind.
+/// While a turn of a quiet root is younger, no turn of a busy one begins, of whatever kind. Who is held so
+/// is a busy one for some seconds only, since what it has had is forgotten.
 pub(super) const HEAD_START: Duration = Duration::from_millis(25);
 
 /// Turns of one root while no other one asks.
@@ -343,6 +344,17 @@ mod tests {
             assert!(others < 400, "starved");
         }
         assert!(others > 10, "the control: others went first, {others}");
+    }
+
+    /// For ever somebody quiet has only begun; the busy root is held for some seconds, not for ever.
+    #[test]
+    fn nobody_is_held_for_ever() {
+        let began = Instant::now();
+        let [busy, quiet] = busy_and_quiet(began);
+        let started = [quiet];
+        let held = |seconds| is_held(&busy, &started, began + Duration::from_secs(seconds));
+        assert!(held(0) && held(5), "the control");
+        assert!(!held(8));
     }
 
     #[test]
