@@ -43,6 +43,13 @@ pub fn arguments(data: &[u8]) {
         assert!(text.starts_with("error: ") && text.len() <= budget.bytes().min(512), "{text:?}");
         assert!(!text.contains(char::is_control), "{text:?}");
     }
+    // A number that is not read as it was written, such as one of 39 digits, is another as text.
+    let same = |value: &Value| {
+        serde_json::from_str::<Value>(&value.to_string()).is_ok_and(|read| read == *value)
+    };
+    if !given.values().all(same) {
+        return;
+    }
     let schema = schema();
     let written = given.into_iter().map(|(name, value)| {
         let kind = schema.pointer(&format!("/properties/{name}/type")).and_then(Value::as_str);

@@ -19,6 +19,7 @@ impl Parser<'_> {
     pub(super) fn here_documents(&mut self) -> Result<(), Unclear> {
         for pending in std::mem::take(&mut self.pending) {
             let mut text = Vec::new();
+            let mut any_joined = false;
             loop {
                 let Some((line, joined)) = self.here_line(&pending) else {
                     return Err(Unclear("a here-document that does not end"));
@@ -31,8 +32,15 @@ impl Parser<'_> {
                     }
                     break;
                 }
+                any_joined |= joined;
                 text.extend_from_slice(&line);
                 text.push(b'\n');
+            }
+            // Some shells join lines before they look for commands, some after: what is one comment to
+            // the first is a comment and a command to the others.
+            if any_joined && (text.contains(&b'`') || memchr::memmem::find(&text, b"$(").is_some())
+            {
+                return Err(Unclear("a line joined in a here-document with commands"));
             }
             let literal = pending.quoted || self.here_text(&text)?;
             let text = String::from_utf8_lossy(&text).into_owned();

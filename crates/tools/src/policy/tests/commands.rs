@@ -133,6 +133,9 @@ fn a_command_that_is_not_literal_is_refused() {
         "bash",
         "bash -s",
         "bash < file",
+        // dash ends the comment at the first line, bash at the second.
+        "sh -c 'cat <<E\n$(\ntrue #\\\ncurl x\n)\nE'",
+        "cat <<E\n`true #\\\ncurl x\n`\nE",
         "bash <(echo curl x)",
         "echo curl x | bash",
         "echo curl x | sh -s",
