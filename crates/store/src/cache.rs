@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use crate::block::{Block, BlockRow, Unpacker};
 use crate::pool::lock;
 
-/// Blocks kept: about 3 MiB.
-const BLOCKS: usize = 160;
+/// Blocks kept: about 9 MiB.
+const BLOCKS: usize = 512;
 
 /// A least-recently-used cache, by the number of a block's first chunk.
 #[derive(Default)]

@@ -1,6 +1,7 @@
 //! Answers searches: finishes or names what has no full-text rows yet, then asks the search part.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -64,6 +65,8 @@ impl ChunkText {
 /// Documents that were looked up for one of the queries of a call.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
+    /// There is text, and nothing of it waits for its full-text rows.
+    settled: AtomicBool,
     visible: Mutex<HashMap<u64, Option<DocumentRow>, FastBuild>>,
     documents: Mutex<HashMap<u64, Option<Arc<DocumentInfo>>, FastBuild>>,
 }
@@ -165,6 +168,9 @@ impl ChunkTexts for Texts<'_> {
     }
 
     fn is_empty(&self) -> Result<bool> {
+        if self.known.settled.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
         let any: bool = self
             .connection
             .prepare_cached(
@@ -175,11 +181,15 @@ impl ChunkTexts for Texts<'_> {
     }
 
     fn unindexed(&self, scope: &Scope<'_>) -> Result<Vec<ChunkRange>> {
+        if self.known.settled.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
         let mut missing = pending::open_chunks(self.connection)?;
         for pending in pending::all(self.connection)? {
             missing.push((pending.document, pending.next, pending.last));
         }
         if missing.is_empty() {
+            self.known.settled.store(true, Ordering::Relaxed);
             return Ok(Vec::new());
         }
         let scoped = self.scope(scope)?;

@@ -6,29 +6,50 @@ use super::query::{Request, TermKind};
 use super::tokens::parts;
 
 /// Words that stand before the name of what is defined.
-fn is_keyword(word: &str) -> bool {
-    matches!(
-        word.as_bytes(),
-        b"fn"
-            | b"def"
-            | b"func"
-            | b"function"
-            | b"class"
-            | b"struct"
-            | b"enum"
-            | b"trait"
-            | b"interface"
-            | b"type"
-            | b"const"
-            | b"let"
-            | b"var"
-            | b"macro_rules"
-    )
-}
+const KEYWORDS: &[&str] = &[
+    "fn",
+    "def",
+    "func",
+    "function",
+    "class",
+    "struct",
+    "enum",
+    "trait",
+    "interface",
+    "type",
+    "const",
+    "let",
+    "var",
+    "macro_rules",
+];
 
 /// Keys of data whose value says which object it is.
-fn is_identifying(key: &str) -> bool {
-    matches!(key.as_bytes(), b"name" | b"code" | b"id" | b"key" | b"title")
+const IDENTIFYING: &[&str] = &["name", "code", "id", "key", "title"];
+
+/// By first letter: the lengths of words of both lists, one bit each. Most words are neither.
+const LENGTHS: [u16; 256] = {
+    let mut lengths = [0; 256];
+    let lists = [KEYWORDS, IDENTIFYING];
+    let (mut list, mut at) = (0, 0);
+    while list < lists.len() {
+        if at < lists[list].len() {
+            let word = lists[list][at].as_bytes();
+            lengths[word[0] as usize] |= 1 << word.len();
+            at += 1;
+        } else {
+            (list, at) = (list + 1, 0);
+        }
+    }
+    lengths
+};
+
+/// Whether a word may be in one of the lists.
+fn may_tell(word: &str) -> bool {
+    word.len() < 16
+        && word
+            .bytes()
+            .next()
+            .is_some_and(|first| LENGTHS[usize::from(first)] >> word.len() & 1 != 0)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,6 +132,11 @@ impl<'q> Definitions<'q> {
         self.fit
     }
 
+    /// Whether a word that comes next must be met.
+    pub(super) fn concern(&self, word: &str) -> bool {
+        self.state != State::Elsewhere || self.is_data || may_tell(word)
+    }
+
     /// The next word of the text, and the byte it starts at. True when it is a defined name.
     pub(super) fn meet(&mut self, text: &str, start: usize, word: &str) -> bool {
         let mut named = false;
@@ -133,12 +159,14 @@ impl<'q> Definitions<'q> {
                 self.defined(word, Fit::Same);
             }
         }
-        if is_keyword(word) {
+        let telling = may_tell(word);
+        if telling && KEYWORDS.contains(&word) {
             self.state = State::AfterKeyword;
         }
         self.end = start + word.len();
         let after = text.get(self.end..).unwrap_or_default();
-        if is_identifying(word)
+        if telling
+            && IDENTIFYING.contains(&word)
             && let Some(value) = quoted_value(after)
         {
             self.defined(value, Fit::Same);

@@ -14,7 +14,7 @@ use super::passage::Passage;
 use super::porter::{base, stem};
 use super::query::{Request, Term, TermKind};
 use super::sketch::Sketch;
-use super::tokens::{Run, Splitter, is_cjk, is_plain, pairs, runs};
+use super::tokens::{Run, Splitter, is_cjk, pairs, runs};
 
 /// What was seen of one term.
 #[derive(Clone, Copy, Debug, Default)]
@@ -136,7 +136,7 @@ impl<'q> Reader<'q> {
         let mut place = 0;
         let mut meet = |at: usize, token: &str, is_pair: bool| {
             place += 1;
-            if !forms.begin_like(token) {
+            if token.is_empty() || !forms.begin_like(token) {
                 return;
             }
             let stem = if is_pair { token } else { stem(token, stemmed) };
@@ -154,18 +154,22 @@ impl<'q> Reader<'q> {
                 each(&Token { place, at, term: *term, weight, surface });
             }
         };
-        for (start, run) in runs(text) {
+        let mut runs = runs(text);
+        while let Some((start, run)) = runs.next() {
             match run {
                 Run::Word(word) => {
-                    if definitions.meet(text, start, word) {
+                    if definitions.concern(word) && definitions.meet(text, start, word) {
                         names.push(start..start + word.len());
                     }
-                    // Most words are no part of the query, and a look at two letters shows it.
-                    if is_plain(word) && word.len() < 64 && !forms.begin_like(word) {
+                    // Most words are no part of the query, and a look at three letters shows it.
+                    if !runs.was_plain(word) {
+                        let wanted = |part: &str| forms.begin_like(part);
+                        splitter.compound(word, &wanted, &mut |token| meet(start, token, false));
+                    } else if forms.begin_like(word) {
+                        splitter.word(word, &mut |token| meet(start, token, false));
+                    } else {
                         meet(start, "", true);
-                        continue;
                     }
-                    splitter.word(word, &mut |token| meet(start, token, false));
                 }
                 Run::Cjk(run) if *cjk => pairs(run, &mut |pair| meet(start, pair, true)),
                 Run::Cjk(run) => run.chars().for_each(|_| meet(start, "", true)),

@@ -21,7 +21,8 @@ pub(super) struct Form<'q> {
 /// The terms of a request by the stems of their forms.
 pub(super) struct Forms<'q> {
     stems: HashMap<&'q str, Vec<Form<'q>>, FastBuild>,
-    beginnings: Box<[bool]>,
+    /// By the codes of two letters: those that may come third, one bit each.
+    beginnings: [u32; 1 << (2 * CODE_BITS)],
     /// By term: what its words begin with, and what the term is worth.
     hints: Vec<(f64, Vec<Hint<'q>>)>,
 }
@@ -36,15 +37,18 @@ struct Hint<'q> {
 impl<'q> Forms<'q> {
     pub(super) fn new(request: &'q Request) -> Self {
         let mut stems: HashMap<&str, Vec<Form<'_>>, FastBuild> = HashMap::default();
-        let mut beginnings = vec![false; 65_536].into_boxed_slice();
+        let mut beginnings = [0; 1 << (2 * CODE_BITS)];
         for (at, term) in request.terms.iter().enumerate() {
             for form in &term.forms {
                 let base = form.base.as_deref();
                 let entry = stems.entry(&form.stem).or_default();
                 entry.push(Form { term: at, weight: form.weight, base });
-                match beginning(&form.stem) {
-                    (first, Some(second)) => beginnings[first << 8 | second] = true,
-                    (first, None) => beginnings[first << 8..(first + 1) << 8].fill(true),
+                let bytes = form.stem.as_bytes();
+                let (two, third) = beginning(bytes);
+                match bytes.len() {
+                    0 | 1 => beginnings[two..two + (1 << CODE_BITS)].fill(u32::MAX),
+                    2 | 3 => beginnings[two] = u32::MAX,
+                    _ => beginnings[two] |= 1 << third,
                 }
             }
         }
@@ -58,12 +62,10 @@ impl<'q> Forms<'q> {
         self.stems.get(stem).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether some form begins as a word does.
+    /// Whether some form may begin as a word does, folded or in ASCII: never a wrong no.
     pub(super) fn begin_like(&self, word: &str) -> bool {
-        match beginning(word) {
-            (first, Some(second)) => self.beginnings[first << 8 | second],
-            (first, None) => self.beginnings[first << 8],
-        }
+        let (two, third) = beginning(word.as_bytes());
+        self.beginnings[two] >> third & 1 != 0
     }
 
     /// The rarity of the terms that a folded text may hold: at least that of those it does hold.
@@ -90,10 +92,54 @@ fn hint(form: &Alternative) -> Hint<'_> {
     Hint { finder: memmem::Finder::new(begins), places: places(begins.as_bytes()) }
 }
 
-/// The first two bytes of a token in lower case, as far as stemming leaves them alone: y may
-/// become i.
-fn beginning(token: &str) -> (usize, Option<usize>) {
-    let byte = |at: usize| token.as_bytes().get(at).map(u8::to_ascii_lowercase);
-    let y_as_i = |byte: u8| usize::from(if byte == b'y' { b'i' } else { byte });
-    (usize::from(byte(0).unwrap_or(0)), byte(1).map(y_as_i))
+/// Letters have a code of five bits, the same in either case, and so have all other bytes, several the same one.
+const CODE_BITS: usize = 5;
+
+/// The code of a byte. Stemming may make y an i.
+const CODES: [u8; 256] = {
+    let mut codes = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        codes[byte] = match (byte as u8).to_ascii_lowercase() {
+            b'y' => b'i' & 31,
+            letter @ b'a'..=b'z' => letter & 31,
+            b'0'..=b'4' => 27,
+            b'5'..=b'9' => 28,
+            other if other >= 128 => 29 + other % 3,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    codes
+};
+
+/// How a token begins: the codes of its first two bytes together, and that of the third. Stems of four bytes
+/// and more have the first three bytes of their words; 0 stands for what is not there.
+fn beginning(token: &[u8]) -> (usize, u32) {
+    let code = |at: usize| token.get(at).map_or(0, |byte| CODES[usize::from(*byte)]);
+    (usize::from(code(0)) << CODE_BITS | usize::from(code(1)), u32::from(code(2)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::fold::fold;
+    use super::super::porter::stem_of;
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_word_begins_like_its_stem(
+            word in "[a-zA-Z0-9_é]{0,7}(s|es|ies|y|ying|ed|eed|ing|ational|ization|ful|é)?",
+            query in "[a-z]{4}",
+        ) {
+            let folded = fold(&word);
+            let mut request = Request::parse(&query);
+            request.terms[0].forms.push(Alternative::of_stem(stem_of(&folded), 1.0));
+            let forms = Forms::new(&request);
+            prop_assert!(folded.is_empty() || forms.begin_like(&folded));
+            prop_assert!(word.is_empty() || !word.is_ascii() || forms.begin_like(&word));
+        }
+    }
 }

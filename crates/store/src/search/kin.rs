@@ -121,9 +121,11 @@ pub(super) fn kin(word: &str) -> Vec<(String, f64)> {
     const ADVERB: f64 = 0.7;
     let mut found = Vec::new();
     let base = base_of(word);
-    if let Some(group) =
-        IRREGULAR.iter().find(|group| group.split(' ').any(|member| base_of(member) == base))
-    {
+    // Most are ruled out by their first letter, which no inflection changes.
+    let is_same = |member: &str| {
+        member.as_bytes().first() == base.as_bytes().first() && base_of(member) == base
+    };
+    if let Some(group) = IRREGULAR.iter().find(|group| group.split(' ').any(is_same)) {
         let others = group.split(' ').filter(|member| base_of(member) != base);
         found.extend(others.map(|other| (other.to_owned(), INFLECTED)));
     }

@@ -23,20 +23,27 @@ pub(super) fn covered(
     let mut rarity = 0.0;
     let mut terms: Vec<usize> = Vec::new();
     let (mut known, mut all) = (0.0, 0.0);
+    let mut words = Vec::new();
     for (_, run) in runs(name) {
         let Run::Word(run) = run else { return 0.0 };
-        for part in parts(run) {
-            let part = fold(part);
-            if is_stop(&part) {
-                continue;
-            }
-            all += 1.0;
-            let Some((term, weight)) = term_of(&part, request, forms, scratch) else { continue };
-            known += 1.0;
-            if !terms.contains(&term) {
-                terms.push(term);
-                rarity += weight * request.terms.get(term).map_or(0.0, |term| term.rarity);
-            }
+        words.extend(parts(run));
+    }
+    // Most names have nothing of the query, and a look at how their parts begin shows it.
+    let may_be_known = |part: &&&str| !part.is_ascii() || forms.begin_like(part);
+    if words.iter().filter(may_be_known).count() < 2 {
+        return 0.0;
+    }
+    for part in words {
+        let part = fold(part);
+        if is_stop(&part) {
+            continue;
+        }
+        all += 1.0;
+        let Some((term, weight)) = term_of(&part, request, forms, scratch) else { continue };
+        known += 1.0;
+        if !terms.contains(&term) {
+            terms.push(term);
+            rarity += weight * request.terms.get(term).map_or(0.0, |term| term.rarity);
         }
     }
     let share: f64 = if all > 0.0 { known / all } else { 0.0 };

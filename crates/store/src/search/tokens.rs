@@ -19,9 +19,9 @@ pub(super) enum Run<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    Other = 0,
-    Word = 1,
-    Cjk = 2,
+    Other,
+    Word,
+    Cjk,
 }
 
 pub(super) fn is_cjk(character: char) -> bool {
@@ -41,49 +41,92 @@ fn class_of(character: char) -> Class {
     }
 }
 
+// Kinds of bytes. Texts are mostly ASCII, and the loops over them are the innermost ones of indexing and
+// searching alike.
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+const UNDERSCORE: u8 = 8;
+/// Part of a longer character.
+const BEYOND_ASCII: u8 = 16;
+
+/// The kind of a byte; 0 when it belongs to no word.
+const KINDS: [u8; 256] = {
+    let mut kinds = [BEYOND_ASCII; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        kinds[byte] = match byte as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' => UPPER,
+            b'0'..=b'9' => DIGIT,
+            b'_' => UNDERSCORE,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    kinds
+};
+
 /// The runs of a text, each with the byte it starts at.
 pub(super) struct Runs<'a> {
     text: &'a str,
     at: usize,
+    /// The kinds of bytes in the last word.
+    kinds: u8,
 }
 
 pub(super) fn runs(text: &str) -> Runs<'_> {
-    Runs { text, at: 0 }
+    Runs { text, at: 0, kinds: 0 }
 }
 
-/// Beside the classes: the byte is part of a longer character.
-const BEYOND_ASCII: u8 = 3;
-
-/// Texts are mostly ASCII, and this is the innermost loop of indexing and searching alike.
-const CLASSES: [u8; 256] = {
-    let mut classes = [BEYOND_ASCII; 256];
-    let mut byte = 0;
-    while byte < 128 {
-        let word = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
-        classes[byte] = if word { Class::Word as u8 } else { Class::Other as u8 };
-        byte += 1;
-    }
-    classes
-};
-
 impl Runs<'_> {
-    /// Goes on from `at` while characters are of a class; answers where they end.
-    fn end_of(&self, class: Class, mut at: usize) -> usize {
+    /// See [`is_plain`], of the word that came last.
+    pub(super) fn was_plain(&self, word: &str) -> bool {
+        match self.kinds {
+            LOWER | UPPER | DIGIT => true,
+            kinds => kinds == LOWER | UPPER && is_plain(word),
+        }
+    }
+
+    /// The length of the character at `at` if it is of that class.
+    fn beyond_ascii(&self, class: Class, at: usize) -> Option<usize> {
+        let character = self.text.get(at..)?.chars().next()?;
+        (class_of(character) == class).then_some(character.len_utf8())
+    }
+
+    /// Where the next word or run begins.
+    fn next_start(&self, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
         while let Some(byte) = bytes.get(at) {
-            let found = CLASSES[usize::from(*byte)];
-            if found == class as u8 {
-                at += 1;
-            } else if found == BEYOND_ASCII
-                && let Some(character) = self.text.get(at..).and_then(|rest| rest.chars().next())
-                && class_of(character) == class
-            {
-                at += character.len_utf8();
-            } else {
-                break;
-            }
+            at += match KINDS[usize::from(*byte)] {
+                0 => 1,
+                BEYOND_ASCII => match self.beyond_ascii(Class::Other, at) {
+                    Some(length) => length,
+                    None => break,
+                },
+                _ => break,
+            };
         }
         at
+    }
+
+    /// Where the word at `at` ends, and the kinds of its bytes.
+    fn end_of_word(&self, mut at: usize) -> (usize, u8) {
+        let bytes = self.text.as_bytes();
+        let mut kinds = 0;
+        while let Some(byte) = bytes.get(at) {
+            let kind = KINDS[usize::from(*byte)];
+            at += match kind {
+                0 => break,
+                BEYOND_ASCII => match self.beyond_ascii(Class::Word, at) {
+                    Some(length) => length,
+                    None => break,
+                },
+                _ => 1,
+            };
+            kinds |= kind;
+        }
+        (at, kinds)
     }
 }
 
@@ -91,23 +134,39 @@ impl<'a> Iterator for Runs<'a> {
     type Item = (usize, Run<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let start = self.end_of(Class::Other, self.at);
-        let end = self.end_of(Class::Word, start);
+        let start = self.next_start(self.at);
+        let (mut end, kinds) = self.end_of_word(start);
+        self.kinds = kinds;
         if end > start {
             self.at = end;
             return Some((start, Run::Word(self.text.get(start..end)?)));
         }
-        let end = self.end_of(Class::Cjk, start);
+        while let Some(length) = self.beyond_ascii(Class::Cjk, end) {
+            end += length;
+        }
         self.at = end;
         if end > start { Some((start, Run::Cjk(self.text.get(start..end)?))) } else { None }
     }
+}
+
+/// What stands between the underscores of a word.
+fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        let start = rest.bytes().position(|byte| byte != b'_')?;
+        let piece = rest.get(start..)?;
+        let end = piece.bytes().position(|byte| byte == b'_').unwrap_or(piece.len());
+        let (piece, after) = piece.split_at_checked(end)?;
+        rest = after;
+        Some(piece)
+    })
 }
 
 /// The parts of an identifier: `parseHTTPHeader2` is parse, HTTP, Header, 2. A word with one part,
 /// and a hash or other noise that has no parts anyone would ask for, gives itself.
 pub(super) fn parts(word: &str) -> Vec<&str> {
     let mut found = Vec::new();
-    for piece in word.split('_').filter(|piece| !piece.is_empty()) {
+    for piece in pieces(word) {
         let cuts = Cuts::of(piece);
         found.extend(cuts.parts(piece));
     }
@@ -131,6 +190,15 @@ fn letter(character: char) -> Letter {
     }
 }
 
+/// The same of an ASCII letter or digit.
+fn letter_of_byte(byte: u8) -> Letter {
+    match KINDS[usize::from(byte)] {
+        DIGIT => Letter::Digit,
+        UPPER => Letter::Upper,
+        _ => Letter::Lower,
+    }
+}
+
 /// Where a piece without underscores falls apart: the ends of its parts but the last.
 struct Cuts {
     at: [u8; MAX_WORD_BYTES],
@@ -143,10 +211,23 @@ impl Cuts {
         if is_plain(piece) || is_hexadecimal_noise(piece) {
             return cuts;
         }
+        if piece.is_ascii() {
+            cuts.between(piece.bytes().map(letter_of_byte).enumerate());
+        } else {
+            cuts.between(piece.char_indices().map(|(at, character)| (at, letter(character))));
+        }
+        // base64 and its like: many parts, none of them a word.
+        if cuts.count > 5 && piece.len() < (cuts.count + 1) * 3 {
+            cuts.count = 0;
+        }
+        cuts
+    }
+
+    /// Notes where letters with their places fall apart.
+    fn between(&mut self, letters: impl Iterator<Item = (usize, Letter)>) {
         let mut previous: Option<(usize, Letter)> = None;
         let mut upper_run = 0;
-        for (at, character) in piece.char_indices().take_while(|(at, _)| *at < MAX_WORD_BYTES) {
-            let now = letter(character);
+        for (at, now) in letters.take_while(|(at, _)| *at < MAX_WORD_BYTES) {
             let cut = previous.and_then(|(last_at, last)| match (last, now) {
                 (Letter::Upper, Letter::Lower) if upper_run > 1 => Some(last_at),
                 (Letter::Lower, Letter::Upper) => Some(at),
@@ -154,17 +235,12 @@ impl Cuts {
                 _ => None,
             });
             if let Some(cut) = cut {
-                cuts.at[cuts.count] = cut as u8;
-                cuts.count += 1;
+                self.at[self.count] = cut as u8;
+                self.count += 1;
             }
             upper_run = if now == Letter::Upper { upper_run + 1 } else { 0 };
             previous = Some((at, now));
         }
-        // base64 and its like: many parts, none of them a word.
-        if cuts.count > 5 && piece.len() < (cuts.count + 1) * 3 {
-            cuts.count = 0;
-        }
-        cuts
     }
 
     fn parts<'a>(&self, piece: &'a str) -> impl Iterator<Item = &'a str> {
@@ -217,18 +293,45 @@ impl Splitter {
             }
             return;
         }
-        let mut pieces = 0;
-        for piece in word.split('_').filter(|piece| !piece.is_empty()) {
-            pieces += 1;
+        self.pieces(word, &|_| true, each);
+    }
+
+    /// The same of a word that is not plain. In place of a token for which `wanted` is false, `each` is called
+    /// with nothing. `wanted` is asked of tokens not yet folded, or of their first four letters, in ASCII only.
+    pub(super) fn compound(
+        &mut self,
+        word: &str,
+        wanted: &dyn Fn(&str) -> bool,
+        each: &mut dyn FnMut(&str),
+    ) {
+        let word = word.get(..word.floor_char_boundary(MAX_WORD_BYTES)).unwrap_or(word);
+        self.pieces(word, &|part: &str| !part.is_ascii() || wanted(part), each);
+    }
+
+    fn pieces(&mut self, word: &str, wanted: &dyn Fn(&str) -> bool, each: &mut dyn FnMut(&str)) {
+        let mut count = 0;
+        for piece in pieces(word) {
+            count += 1;
             let cuts = Cuts::of(piece);
             if cuts.count > 0 {
-                cuts.parts(piece).for_each(|part| self.give(part, each));
+                for part in cuts.parts(piece) {
+                    if wanted(part) { self.give(part, each) } else { each("") }
+                }
             }
-            self.give(piece, each);
+            if wanted(piece) { self.give(piece, each) } else { each("") }
         }
-        if pieces > 1 {
+        if count > 1 {
+            // Enough to tell how the pieces begin together.
+            let mut head = [0; 4];
+            let letters = word.bytes().filter(|byte| *byte != b'_');
+            let length = head.iter_mut().zip(letters).map(|(slot, byte)| *slot = byte).count();
+            let head = head.get(..length).and_then(|head| std::str::from_utf8(head).ok());
+            if head.is_some_and(|head| !wanted(head)) {
+                each("");
+                return;
+            }
             self.folded.clear();
-            for piece in word.split('_') {
+            for piece in pieces(word) {
                 fold_into(piece, &mut self.folded);
             }
             if !self.folded.is_empty() {
