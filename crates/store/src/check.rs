@@ -3,11 +3,45 @@
 use rusqlite::Connection;
 
 use crate::Result;
+use crate::block::{Block, BlockRow, Unpacker};
 use crate::core::Core;
+use crate::error::StoreError;
 use crate::read::Blocks;
 
 /// Findings that are reported; more say no more.
 const LIMIT: usize = 20;
+
+/// Whether the file holds together after all: by what the engine finds, and by each block.
+pub(crate) fn is_sound(connection: &Connection) -> Result<bool> {
+    let answer: String = connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
+    if answer != "ok" {
+        tracing::error!(answer, "the store is damaged");
+        return Ok(false);
+    }
+    let mut unpacker =
+        Unpacker::new().map_err(|error| StoreError::io("looking at the blocks", &error))?;
+    let mut statement = connection
+        .prepare("SELECT first, document, count, start, line, heads, text FROM blocks")?;
+    let mut rows = statement.query(())?;
+    while let Some(row) = rows.next()? {
+        let number = |index| row.get::<_, i64>(index).map(|number| number as u64);
+        let blob = |index| row.get_ref(index)?.as_blob().map_err(rusqlite::Error::from);
+        let block = BlockRow {
+            first: number(0)?,
+            document: number(1)?,
+            count: number(2)?,
+            start: number(3)?,
+            line: number(4)?,
+            heads: blob(5)?,
+            text: blob(6)?,
+        };
+        if Block::decode(&block, &mut unpacker).is_none() {
+            tracing::error!(block.first, "a block of the store is damaged");
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
 
 impl Core {
     /// What is wrong; nothing when the store is sound.

@@ -31,6 +31,10 @@ pub enum StoreError {
         /// The name of the damaged file, in the data folder.
         set_aside: String,
     },
+    /// An operation found the file damaged, and a look through all of it found it sound. Nothing was changed; the
+    /// operation may be repeated.
+    #[error("the store seemed to be damaged and is not: repeat the call")]
+    Doubtful,
     /// A newer version of the program wrote this store. It was not touched.
     #[error("the store was written by a newer version (format {found}, this one reads {known})")]
     Newer {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::Result;
+use crate::check;
 use crate::error::StoreError;
 use crate::gate::{self, Gate, Seat};
 use crate::open::{self, Link};
@@ -220,13 +221,32 @@ impl Pool {
         }
     }
 
-    /// Sets a damaged file aside; other results pass.
+    /// Sets a damaged file aside; other results pass. One operation may have seen what is not so: the file
+    /// gets a second look before.
     fn judge<T>(&self, result: Result<T>, seat: Seat) -> Result<T> {
         match result {
             Err(error) if error.is_damage() => {
-                tracing::error!(?error, "the store is damaged");
+                tracing::error!(?error, "the store seems to be damaged");
+                if self.is_sound()? {
+                    return Err(StoreError::Doubtful);
+                }
                 let set_aside = self.set_aside(seat)?;
                 Err(StoreError::Corrupt { set_aside })
+            }
+            other => other,
+        }
+    }
+
+    /// Looks the whole file through by a connection that has read nothing before.
+    fn is_sound(&self) -> Result<bool> {
+        let look = || {
+            let mut link = open::connect(&self.path, &self.root)?;
+            check::is_sound(&*link.connection.transaction()?)
+        };
+        match look() {
+            Err(error) if error.is_damage() => {
+                tracing::error!(?error, "the store is damaged");
+                Ok(false)
             }
             other => other,
         }
@@ -246,5 +266,48 @@ impl Pool {
         *lock(&self.notice) =
             Some(format!("the store was damaged; it was set aside as {name} and a new one begun"));
         Ok(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sound_file_is_not_set_aside_for_what_one_operation_saw() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        let pool = Pool::new(path.clone(), folder.path().to_owned());
+        let count = |connection: &Connection| -> Result<i64> {
+            Ok(connection.query_row("SELECT count(*) FROM meta", (), |row| row.get(0))?)
+        };
+        let rows = pool.read(count).unwrap();
+        let before = gate::seat(&path).unwrap();
+        let read = pool.read(|_| Err::<(), _>(StoreError::damaged()));
+        assert!(matches!(read, Err(StoreError::Doubtful)), "{read:?}");
+        let written = pool.write(|transaction| {
+            transaction.execute("INSERT INTO meta (key, value) VALUES ('x', 'y')", ())?;
+            Err::<(), _>(StoreError::damaged())
+        });
+        assert!(matches!(written, Err(StoreError::Doubtful)), "{written:?}");
+        // The same file, nothing of what failed in it, and nothing to tell.
+        assert_eq!(gate::seat(&path).unwrap(), before);
+        assert_eq!(pool.read(count).unwrap(), rows);
+        assert!(pool.notice().is_none());
+        // Not so when a block is not what was written.
+        pool.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO blocks (first, document, count, start, line, open, heads, text)
+                 VALUES (1, 1, 1, 0, 1, 0, x'', x'00')",
+                (),
+            )?;
+            Ok(())
+        })
+        .unwrap();
+        let read = pool.read(|_| Err::<(), _>(StoreError::damaged()));
+        assert!(matches!(read, Err(StoreError::Corrupt { .. })), "{read:?}");
+        assert_ne!(gate::seat(&path).ok(), Some(before));
+        assert!(pool.notice().is_some());
+        assert_eq!(pool.read(count).unwrap(), rows);
     }
 }
