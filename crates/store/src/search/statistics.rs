@@ -146,8 +146,13 @@ impl<'a> Statistics<'a> {
         }
         let mut found = self.beginning_with(word, 0.5)?;
         if found.is_empty() {
-            let words = lexicon.containing(word, MAX_CONTAINING);
-            found = words.into_iter().map(|word| Alternative::of_word(word, 0.5)).collect();
+            for word in lexicon.containing(word, 4 * MAX_CONTAINING) {
+                // Some stand in no text any more.
+                let form = Alternative::of_word(word, 0.5);
+                if found.len() < MAX_CONTAINING && self.frequency(&form.stem)?.chunks > 0 {
+                    found.push(form);
+                }
+            }
         }
         Ok(found)
     }

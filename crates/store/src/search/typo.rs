@@ -11,6 +11,9 @@ pub(super) struct Repair {
     pub(super) weight: f64,
 }
 
+/// Words at the smallest distance that are compared by how often they stand.
+const COMPARED: usize = 24;
+
 /// Edits that a word of some letters may have.
 fn allowance(letters: usize) -> usize {
     match letters {
@@ -21,7 +24,8 @@ fn allowance(letters: usize) -> usize {
 }
 
 /// Up to three known words at the smallest distance from `word`. `frequency` tells in how many
-/// chunks a word stands; it is asked for a few words only.
+/// chunks a word stands; it is asked for a few words only. A word that stands in none any more, such as
+/// the slip itself, keeps no other from being found.
 pub(super) fn repairs(
     lexicon: &Lexicon,
     word: &str,
@@ -39,6 +43,9 @@ pub(super) fn repairs(
                 continue;
             }
             if let Some(edits) = distance.between(&wanted, known, most) {
+                if edits < most && frequency(known)? == 0 {
+                    continue;
+                }
                 let same_start = known.chars().next() == wanted.first().copied();
                 near.push((edits, same_start, known));
                 // Only the nearest count.
@@ -49,13 +56,15 @@ pub(super) fn repairs(
     let Some(nearest) = near.iter().map(|(edits, ..)| *edits).min() else { return Ok(Vec::new()) };
     near.retain(|(edits, ..)| *edits == nearest);
     near.sort_by_key(|(_, same_start, known)| (!same_start, known.len().abs_diff(word.len())));
-    near.truncate(24);
     let mut ranked = Vec::new();
     for (_, same_start, known) in near {
         let chunks = frequency(known)?;
         if chunks > 0 {
             let bonus = if same_start { 0.15 } else { 0.0 };
             ranked.push((0.12 * (1.0 + chunks as f64).log10() + bonus, known));
+        }
+        if ranked.len() == COMPARED {
+            break;
         }
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
@@ -144,6 +153,10 @@ mod tests {
     fn slips_are_repaired_and_digits_are_none() {
         assert_eq!(repaired("sheduler", &["scheduler", "schedule", "shelter"]), ["scheduler"]);
         assert_eq!(repaired("wrod1", &["word1", "word2", "word"]), ["word1"]);
+        // What no text holds any more stands in nobody's way.
+        let lexicon = Lexicon::of(&["recieve", "recieved", "receive", "relieve"]);
+        let found = repairs(&lexicon, "recieve", |word| Ok(u64::from(!word.starts_with("reci"))));
+        assert_eq!(found.unwrap().first().map(|repair| repair.word.as_str()), Some("receive"));
         for (word, known) in
             [("word1", "word2"), ("word", "word2"), ("word12", "word21"), ("sha3", "sha")]
         {

@@ -37,3 +37,11 @@ fn replaced_text_is_no_longer_found() {
     assert!(shelf.find("walrus").hits.is_empty());
     assert_eq!(shelf.first("heron").as_deref(), Some("a.md"));
 }
+
+#[test]
+fn a_slip_that_the_text_had_once_is_repaired() {
+    let shelf = Shelf::with(&[("a.md", "# Post\n\nYou recieve a letter.\n")]);
+    assert_eq!(shelf.first("recieve").as_deref(), Some("a.md"));
+    shelf.add("a.md", "# Post\n\nYou receive a letter.\n");
+    assert_eq!(shelf.first("recieve").as_deref(), Some("a.md"));
+}
