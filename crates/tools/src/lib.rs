@@ -37,6 +37,7 @@ mod salient;
 mod schedule;
 mod scripts;
 mod search;
+mod side_by_side;
 mod tool;
 mod toolbox;
 mod walk;

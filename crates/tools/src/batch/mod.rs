@@ -1,7 +1,6 @@
 //! `batch`: several commands, each output a document of its own, and passages for the queries.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use crate::render::{self, counted, one_line};
 use crate::root::{check_root, working_directory};
 use crate::schedule::Work;
 use crate::search::{Checked, fresh, hit_lines, query_line, stored_list, verdict_line};
+use crate::side_by_side::side_by_side;
 
 mod entry;
 
@@ -42,43 +42,23 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
     context.root.policy.rules()?;
     let number = context.root.store.next_number("batch");
     let names = names(&request.commands);
-    let next = AtomicUsize::new(0);
-    let outcomes: Mutex<HashMap<usize, Outcome>> = Mutex::new(HashMap::new());
     let total = request.commands.len();
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let (Some(command), Some(name)) = (request.commands.get(index), names.get(index))
-            else {
-                break;
-            };
-            if context.late() || context.cancel.is_cancelled() {
-                break;
-            }
-            let outcome = one(context, command, name, &number, &cwd);
-            let done = {
-                let mut all = outcomes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                all.insert(index, outcome);
-                all.len()
-            };
-            context.progress(done as f64, Some(total as f64), name);
+    let done = AtomicUsize::new(0);
+    let outcomes = side_by_side(total, request.concurrency, |index| {
+        let (command, name) = (request.commands.get(index)?, names.get(index)?);
+        if context.late() || context.cancel.is_cancelled() {
+            return None;
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..request.concurrency.min(total) {
-            scope.spawn(work);
-        }
-        work();
+        let outcome = one(context, command, name, &number, &cwd);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        context.progress(done as f64, Some(total as f64), name);
+        Some(outcome)
     });
     context.check_cancelled()?;
-    let mut outcomes = outcomes.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let entries: Vec<Entry> = names
         .into_iter()
-        .enumerate()
-        .map(|(index, name)| Entry {
-            name,
-            outcome: outcomes.remove(&index).unwrap_or(Outcome::NotStarted),
-        })
+        .zip(outcomes)
+        .map(|(name, outcome)| Entry { name, outcome: outcome.unwrap_or(Outcome::NotStarted) })
         .collect();
     let failed = entries.iter().filter(|entry| entry.failed()).count();
     if failed > 0 {

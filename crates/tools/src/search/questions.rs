@@ -1,7 +1,6 @@
 //! Questions: every query gets its line, every passage is shown once, previews go first when room is short.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use quietcontext_store::{
     ChunkId, Found, Hit, Label, NewDocument, Origin, Queries, Query, Scope, StoreError, Verdict,
@@ -16,6 +15,7 @@ use crate::error::ToolError;
 use crate::freshness::{self, Freshness};
 use crate::limits;
 use crate::render::{self, one_line, place};
+use crate::side_by_side::side_by_side;
 
 /// The answer to one query, not yet fitted into the room there is.
 struct Block {
@@ -43,11 +43,13 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
     let mut shown = Shown::default();
     let mut blocks = Vec::new();
     let together = context.root.store.queries(query);
-    let found = in_parallel(&args.queries, |text| {
-        context.check_cancelled()?;
-        fresh(context, &together, &Query { text, ..query })
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    let found = side_by_side(args.queries.len(), threads, |number| {
+        let text = args.queries.get(number)?;
+        let searched = || fresh(context, &together, &Query { text, ..query });
+        Some(context.check_cancelled().and_then(|()| searched()))
     });
-    for (text, found) in args.queries.iter().zip(found) {
+    for (text, found) in args.queries.iter().zip(found.into_iter().flatten()) {
         blocks.push(block(text, &found?, &mut shown, args.preview));
     }
     Ok(fit(context, &blocks, args.max_bytes))
@@ -55,36 +57,6 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
 
 /// Threads that answer the queries of one call.
 const THREADS: usize = 4;
-
-/// Does something with each query, several at a time; the results in the order of the queries. Whoever
-/// is done takes the next one: some take ten times as long as others.
-fn in_parallel<T: Send>(queries: &[String], answer: impl Fn(&str) -> T + Sync) -> Vec<T> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut answers = Vec::new();
-        while let at = next.fetch_add(1, Ordering::Relaxed)
-            && let Some(text) = queries.get(at)
-        {
-            answers.push((at, answer(text)));
-        }
-        answers
-    };
-    let mut answers = std::thread::scope(|scope| {
-        let others = 1..threads.min(queries.len());
-        let others: Vec<_> = others.map(|_| scope.spawn(work)).collect();
-        let mut answers = work();
-        for other in others {
-            match other.join() {
-                Ok(more) => answers.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        answers
-    });
-    answers.sort_unstable_by_key(|(at, _)| *at);
-    answers.into_iter().map(|(_, answer)| answer).collect()
-}
 
 /// Chunks that the answer has shown, so that each is shown once.
 #[derive(Default)]
