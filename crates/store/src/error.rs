@@ -36,7 +36,10 @@ pub enum StoreError {
     #[error("the store seemed to be damaged and is not: repeat the call")]
     Doubtful,
     /// A newer version of the program wrote this store. It was not touched.
-    #[error("the store was written by a newer version (format {found}, this one reads {known})")]
+    #[error(
+        "the store was written by a newer quietcontext (format {found}, this one reads {known}): \
+         install the newest version; nothing was changed"
+    )]
     Newer {
         /// Its format.
         found: i64,

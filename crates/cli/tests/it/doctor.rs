@@ -96,6 +96,29 @@ fn the_store_is_checked_and_none_is_made() {
 }
 
 #[test]
+fn a_store_of_a_newer_version_is_not_to_be_removed() {
+    let world = World::new();
+    write(&world, "work/a.md", "# A\n\ntext\n");
+    world.run(&["index", "a.md"]);
+    let folder = fs::read_dir(world.path("home/.local/share/quietcontext")).unwrap();
+    let mut files = folder.flatten().map(|entry| entry.path());
+    let store = files.find(|path| path.extension().is_some_and(|ending| ending == "db")).unwrap();
+    let version = |version: i64| {
+        let connection = rusqlite::Connection::open(&store).unwrap();
+        connection.pragma_update(None, "user_version", version).unwrap();
+    };
+    version(999);
+    let newer = row(&world.run(&["doctor", "--json"]), "store");
+    assert_eq!(newer["state"], "failed", "{newer}");
+    assert_eq!(newer["repair"], "install the newest quietcontext", "{newer}");
+    assert!(!newer.to_string().contains("purge"), "{newer}");
+    fs::write(&store, "no database at all, but long enough to be taken for one".repeat(99))
+        .unwrap();
+    let damaged = row(&world.run(&["doctor", "--json"]), "store");
+    assert_eq!(damaged["repair"], "quietcontext purge --all", "{damaged}");
+}
+
+#[test]
 fn a_daemon_that_clients_ask_has_to_run_and_its_token_is_nobody_elses() {
     let world = World::new();
     let none = row(&world.run(&["doctor", "--json"]), "daemon");

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use quietcontext_store::Store;
+use quietcontext_store::{Store, StoreError};
 
 use super::{Check, Patient};
 use crate::terminal::text::{counted, size};
@@ -30,12 +30,24 @@ pub(super) fn store(store: &Store) -> Check {
             .means("what is stored for this workspace may be lost; a new store is made when it cannot be opened")
             .repaired_by("quietcontext purge --all")
     };
+    // Nobody should remove a store that only this program, now, cannot use.
+    let intact = |error: &StoreError| {
+        Check::bad("store", error.to_string()).means(
+            "nothing is stored or found for this workspace until then; what is in the store stays",
+        )
+    };
     match outcome {
         Ok((faults, sources)) if faults.is_empty() => {
             let sources = counted(sources as u64, "source");
             Check::good("store", format!("sound, {sources}, {}", size(bytes)))
         }
         Ok((faults, _)) => broken(faults.join("; ")),
+        Err(error @ StoreError::Newer { .. }) => {
+            intact(&error).repaired_by("install the newest quietcontext")
+        }
+        Err(error @ (StoreError::Locked { .. } | StoreError::Full | StoreError::ReadOnly)) => {
+            intact(&error)
+        }
         Err(error) => broken(error.to_string()),
     }
 }
