@@ -10,6 +10,7 @@ use crate::{
     config::Flags,
     examples::{self, EXIT_CODES},
     serve,
+    suggest::Suggest,
     terminal::{self, Exit},
     view::{self, Browser},
 };
@@ -45,7 +46,8 @@ pub(crate) struct Common {
     #[arg(long, value_name = "LEVEL", global = true)]
     log: Option<String>,
     /// What programs may write: workspace-write, read-only, or off [default: workspace-write]
-    #[arg(long, value_name = "MODE", global = true)]
+    #[arg(long, value_name = "MODE", global = true, hide_possible_values = true)]
+    #[arg(value_parser = Suggest(|| vec!["workspace-write", "read-only", "off"]))]
     sandbox: Option<String>,
 }
 
@@ -280,7 +282,12 @@ pub(crate) enum Form {
 }
 
 /// Parses `arguments` and does what they ask for.
-pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
+    // `help setup` is `setup --help`.
+    if arguments.first().is_some_and(|first| first == "help") {
+        arguments.remove(0);
+        arguments.push("--help".into());
+    }
     let named = std::iter::once(OsString::from("quietcontext")).chain(arguments);
     let arguments = match Arguments::try_parse_from(named) {
         Ok(arguments) => arguments,

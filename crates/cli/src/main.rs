@@ -12,6 +12,7 @@ mod network;
 mod place;
 mod serve;
 mod setup;
+mod suggest;
 mod terminal;
 mod view;
 mod wire;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::{Form, Shape},
-    config::Flags,
+    config::{Flags, hint, nearest},
     daemon::{
         place,
         service::{self, Service},
@@ -25,6 +25,7 @@ use crate::{
         diff,
         edit::Format,
     },
+    suggest::Suggest,
     terminal::{self, Exit, Problem, look::Look},
     wire::{self, Configured},
 };
@@ -34,7 +35,8 @@ use crate::{
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct Request {
     /// Clients to set up; without one, those on this machine are listed
-    #[arg(value_name = "CLIENT")]
+    #[arg(value_name = "CLIENT", hide_possible_values = true)]
+    #[arg(value_parser = Suggest(|| CLIENTS.iter().map(|client| client.name).collect()))]
     clients: Vec<String>,
     /// Let the client run all six tools without asking
     #[arg(long, conflicts_with = "undo")]
@@ -133,7 +135,8 @@ pub(crate) fn run(flags: &Flags, request: &Request) -> Result<Exit, Problem> {
 fn known(name: &str) -> anyhow::Result<&'static Client> {
     client(name).with_context(|| {
         let names: Vec<_> = CLIENTS.iter().map(|client| client.name).collect();
-        format!("{name} is not known; there are {}", names.join(", "))
+        let hint = hint(nearest(name, names.iter().copied()));
+        format!("{name} is not known{hint}; there are {}", names.join(", "))
     })
 }
 

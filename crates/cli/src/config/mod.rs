@@ -17,7 +17,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
-use self::nearest::nearest;
+pub(crate) use self::nearest::nearest;
 pub(crate) use self::setting::{Place, Sandbox, Setting, Settings};
 pub(crate) use self::settings::SETTINGS;
 use self::value::Value;
@@ -281,7 +281,8 @@ fn set(
     }
 }
 
-fn hint(nearest: Option<&str>) -> String {
+/// What is added to the naming of an unknown name.
+pub(crate) fn hint(nearest: Option<&str>) -> String {
     nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
 }
 

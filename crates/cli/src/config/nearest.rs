@@ -1,7 +1,7 @@
 //! The known name that an unknown one was probably meant to be.
 
 /// The nearest of `known`, if it is near enough to be worth naming.
-pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let far = (name.chars().count() / 3).max(2);
     known
         .into_iter()

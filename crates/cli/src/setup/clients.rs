@@ -267,7 +267,16 @@ pub(crate) const CLIENTS: &[Client] = &[
     },
 ];
 
-/// The client of this name.
+/// The client of this name, of a title like `VS Code`, or of a program like `claude`.
 pub(crate) fn client(name: &str) -> Option<&'static Client> {
-    CLIENTS.iter().find(|client| client.name == name)
+    let folded = |name: &str| -> String {
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+    };
+    let wanted = folded(name);
+    let called = |client: &&Client| {
+        let mut all =
+            [client.name, client.title].into_iter().chain(client.programs.iter().copied());
+        all.any(|one| folded(one) == wanted)
+    };
+    CLIENTS.iter().find(called)
 }

@@ -109,10 +109,22 @@ impl Original {
         Ok(())
     }
 
-    /// Removes the file.
-    pub(crate) fn remove(&self) -> Result<()> {
+    /// Removes the file, and of the nearest `folders` above it those that are empty then.
+    pub(crate) fn remove(&self, folders: usize) -> Result<()> {
         self.still_there()?;
-        Ok(fs::remove_file(&self.target)?)
+        fs::remove_file(&self.target)?;
+        for folder in self.target.ancestors().skip(1).take(folders) {
+            if fs::remove_dir(folder).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many folders above the file are not there.
+    pub(crate) fn missing_folders(&self) -> usize {
+        let above = self.target.ancestors().skip(1);
+        above.take_while(|folder| folder.symlink_metadata().is_err()).count()
     }
 
     /// Clients write their files as well, and must not lose what they wrote since.

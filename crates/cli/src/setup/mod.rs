@@ -32,6 +32,8 @@ pub(crate) struct Edit {
     original: Original,
     /// What it will hold; `None` when it is to be removed.
     pub(crate) after: Option<String>,
+    /// How many of the folders above it were made for it, and go with it.
+    folders: usize,
     /// What has to be kept to take this back; `None` when this takes something back.
     record: Option<Record>,
 }
@@ -144,6 +146,7 @@ fn edit_of(
         let text = edit::apply(client.format, now, &changes)?;
         let back = edit::inverse(client.format, now, &changes)?;
         let known = records.iter().find(|record| record.file == file);
+        let folders = known.map_or_else(|| original.missing_folders(), |known| known.folders);
         let record = match known {
             // What was there before the first time is what comes back.
             Some(known) => {
@@ -155,7 +158,8 @@ fn edit_of(
         // A file is not made for nothing.
         let unchanged = original.text.is_none() && text.is_empty();
         let after = if unchanged { None } else { Some(text) };
-        Ok(Edit { file: file.to_owned(), original, after, record: Some(record) })
+        let record = record.with_folders(folders);
+        Ok(Edit { file: file.to_owned(), original, after, folders, record: Some(record) })
     };
     edit().with_context(|| file.display().to_string())
 }
@@ -176,7 +180,8 @@ pub(crate) fn plan_back(name: &str, format: Format, data_dir: &Path) -> Result<V
             Some(now) => record.taken_back(format, now)?,
             None => None,
         };
-        Ok(Edit { file: record.file.clone(), original, after, record: None })
+        let folders = record.folders;
+        Ok(Edit { file: record.file.clone(), original, after, folders, record: None })
     };
     records
         .iter()
@@ -196,7 +201,7 @@ pub(crate) fn carry_out(name: &str, edit: &Edit, data_dir: &Path) -> Result<()> 
     let before = records.of(name).into_iter().find(|record| record.file == edit.file);
     let write = || match &edit.after {
         Some(text) => edit.original.replace(text),
-        None => edit.original.remove(),
+        None => edit.original.remove(edit.folders),
     };
     let written = |outcome: Result<()>| {
         outcome.with_context(|| format!("{} stays as it is", edit.file.display()))
@@ -241,8 +246,9 @@ pub(crate) fn plan_unit(
         }
         (now, _) => now.clone(),
     };
-    let record = Record::new(&file, before.as_deref(), &text, Vec::new());
-    Ok(Edit { file, original, after: Some(text), record: Some(record) })
+    let folders = known.map_or_else(|| original.missing_folders(), |known| known.folders);
+    let record = Record::new(&file, before.as_deref(), &text, Vec::new()).with_folders(folders);
+    Ok(Edit { file, original, after: Some(text), folders, record: Some(record) })
 }
 
 fn no_home() -> anyhow::Error {

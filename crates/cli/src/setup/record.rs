@@ -22,6 +22,8 @@ pub(crate) struct Record {
     pub(crate) file: PathBuf,
     /// There was none before.
     created: bool,
+    /// How many of the folders above it there were not, either.
+    pub(crate) folders: usize,
     /// Digest of what setup left.
     after: String,
     /// Where the changed part begins, in bytes.
@@ -45,12 +47,18 @@ impl Record {
         Self {
             file: file.to_owned(),
             created: before.is_none(),
+            folders: 0,
             after: digest(after),
             at: head,
             length: new.len() - tail,
             was: rest.get(..rest.len() - tail).unwrap_or_default().to_owned(),
             back,
         }
+    }
+
+    /// The same, where so many folders above the file are made with it.
+    pub(crate) fn with_folders(self, folders: usize) -> Self {
+        Self { folders, ..self }
     }
 
     /// What the file holds without the change; `None`: there was none, and nothing else is in it.
@@ -78,6 +86,7 @@ impl Record {
         json!({
             "file": self.file.to_string_lossy(),
             "created": self.created,
+            "folders": self.folders,
             "after": self.after,
             "at": self.at,
             "length": self.length,
@@ -91,6 +100,8 @@ impl Record {
         Some(Self {
             file: value.get("file")?.as_str()?.into(),
             created: value.get("created")?.as_bool()?,
+            // Earlier ones do not say.
+            folders: number("folders").unwrap_or(0),
             after: value.get("after")?.as_str()?.to_owned(),
             at: number("at")?,
             length: number("length")?,
@@ -151,7 +162,7 @@ impl Records {
         }
         let original = file::read(&self.path)?;
         if self.clients.is_empty() && original.text.is_some() {
-            return original.remove();
+            return original.remove(0);
         }
         let text = format!("{:#}\n", Value::Object(self.clients.clone()));
         original.replace(&text).with_context(|| self.path.display().to_string())

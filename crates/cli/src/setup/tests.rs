@@ -174,6 +174,10 @@ fn taken_back_is_as_it_was_also_after_a_second_time() {
             assert_eq!(settled.unasked, !matches!(client.approval, Approval::ByHand(_)));
             user.take_back(client);
             assert_eq!(fs::read_to_string(user.file(client)).ok(), before, "{}", client.name);
+            // Folders that were made for the file are gone as well: by them a client is found.
+            let home = user.surroundings.home.clone().unwrap();
+            let left = client.folders.iter().any(|folder| home.join(folder).exists());
+            assert_eq!(left, before.is_some() && client.name != "claude-code", "{}", client.name);
             assert!(plan_back(client.name, client.format, &user.data()).is_err());
         }
     }
@@ -258,4 +262,28 @@ fn a_variable_of_the_client_moves_its_file_and_a_newer_section_is_followed() {
     let newer = json!({ "mcp": { "servers": {} } });
     assert_eq!(opencode.keys(&newer), ["mcp", "servers", "quietcontext"]);
     assert_eq!(opencode.keys(&Value::Null), ["mcp", "quietcontext"]);
+}
+
+#[test]
+fn a_client_is_known_by_what_people_call_it() {
+    let named = |name: &str| super::clients::client(name).map(|client| client.name);
+    for (said, meant) in [
+        ("codex", "codex"),
+        ("Codex", "codex"),
+        ("claude", "claude-code"),
+        ("Claude Code", "claude-code"),
+        ("claudecode", "claude-code"),
+        ("Claude Desktop", "claude-desktop"),
+        ("gemini", "gemini-cli"),
+        ("qwen", "qwen-code"),
+        ("VS Code", "vscode"),
+        ("open_code", "opencode"),
+    ] {
+        assert_eq!(named(said), Some(meant), "{said}");
+    }
+    assert_eq!(named("emacs"), None);
+    assert_eq!(named(""), None);
+    for client in CLIENTS {
+        assert_eq!(named(client.name), Some(client.name));
+    }
 }

@@ -259,6 +259,43 @@ fn completions_load_in_their_shells_and_know_the_commands() {
 }
 
 #[test]
+fn help_of_a_command_may_be_asked_for_in_front() {
+    let world = World::new();
+    for (asked, same) in [
+        (&["help"][..], &["--help"][..]),
+        (&["help", "setup"], &["setup", "--help"]),
+        (&["help", "daemon", "start"], &["daemon", "start", "--help"]),
+    ] {
+        let (asked, same) = (world.run(asked), world.run(same));
+        assert_eq!((asked.code, &asked.stdout), (Some(0), &same.stdout));
+    }
+    assert_eq!(world.run(&["help", "nonsense"]).code, Some(2));
+}
+
+#[test]
+fn completions_offer_clients_and_modes() {
+    let world = World::new();
+    let file = world.path("completions");
+    fs::write(&file, world.run(&["completions", "bash"]).stdout).unwrap();
+    for (line, before, offered) in [
+        ("quietcontext setup claude-c", "setup", "claude-code\n"),
+        ("quietcontext --sandbox read", "--sandbox", "read-only\n"),
+    ] {
+        let probe = "source \"$1\" && COMP_WORDS=($2) && COMP_CWORD=2 && \
+                     _quietcontext quietcontext \"${COMP_WORDS[2]}\" \"$3\" && echo \"${COMPREPLY[@]}\"";
+        let mut command = Command::new("bash");
+        command
+            .args(["--norc", "--noprofile", "-c", probe, "bash"])
+            .arg(&file)
+            .args([line, before]);
+        let Ok(output) = command.stdin(Stdio::null()).output() else {
+            return skip("bash is not installed");
+        };
+        assert_eq!(String::from_utf8_lossy(&output.stdout), offered, "{line}: {output:?}");
+    }
+}
+
+#[test]
 fn each_command_has_a_manual() {
     let world = World::new();
     let folder = world.path("man");
