@@ -197,18 +197,19 @@ def main():
         str(script.project),
         "Run the script.",
     ]
-    run_client(command, environment, arguments, session, script)
+    # Elsewhere: it is -C that says where the server works.
+    run_client(command, environment, arguments, session, script, session.root)
     if not arguments.no_tap:
         wire.check(session, script)
     return session.finish(model.player, script)
 
 
-def run_client(command, environment, arguments, session, script):
-    """Starts a client in the project and waits for its end."""
+def run_client(command, environment, arguments, session, script, folder=None):
+    """Starts a client in `folder`, or in the project, and waits for its end."""
     began = time.monotonic()
     with open(session.root / "events.jsonl", "wb") as out, open(session.root / "client.stderr", "wb") as errors:
         client = subprocess.Popen(
-            command, env=environment, cwd=script.project, stdin=subprocess.DEVNULL, stdout=out, stderr=errors
+            command, env=environment, cwd=folder or script.project, stdin=subprocess.DEVNULL, stdout=out, stderr=errors
         )
         try:
             status = client.wait(arguments.timeout)
