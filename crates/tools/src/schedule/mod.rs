@@ -32,14 +32,6 @@ const SLICE: Duration = Duration::from_millis(50);
 impl Work {
     const ALL: [Self; 3] = [Self::Search, Self::Run, Self::Store];
 
-    /// How many at a time. A program waits now and then while its box is built, so one more of them.
-    fn slots(self, cores: usize) -> usize {
-        match self {
-            Self::Search | Self::Store => cores,
-            Self::Run => cores + 1,
-        }
-    }
-
     /// After how long the next one need not wait any more. A short program has ended by then; one that has
     /// not runs for as long as it likes, beside any number of others.
     fn lapse(self) -> Duration {
@@ -174,7 +166,7 @@ impl Schedule {
     fn state(&self) -> MutexGuard<'_, State> {
         let state = self.state.get_or_init(|| {
             let cores = std::thread::available_parallelism().map_or(1, usize::from);
-            let lanes = Work::ALL.map(|work| Lane::new(work.slots(cores), work.lapse()));
+            let lanes = Work::ALL.map(|work| Lane::new(cores, work.lapse()));
             Mutex::new(State { lanes, tickets: 0 })
         });
         state.lock().unwrap_or_else(PoisonError::into_inner)
