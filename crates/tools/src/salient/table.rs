@@ -1,29 +1,14 @@
-//! Lines that tell how a run went: a table of what test runners, compilers and loggers print.
+//! The table: what test runners, compilers and loggers print. Patterns are tried on single lines.
 
-use regex::bytes::{Regex, RegexSet};
-
-/// How telling a line is; the order is the order of preference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Class {
-    /// Counts and verdicts at the end of a run, when they say that something failed.
-    Summary,
-    /// Why it failed: the message of a compiler, an assertion, an exception, a log.
-    Cause,
-    /// What failed, and signs that may be one.
-    Failed,
-    /// Counts and verdicts of what went well.
-    Passed,
-    /// What may matter when nothing failed.
-    Warning,
-}
+use super::Class;
 
 /// One row: what a tool prints, with a line that it matches and one that it must not.
 #[derive(Debug)]
-pub(crate) struct Row {
-    pub class: Class,
-    pub pattern: &'static str,
+pub(super) struct Row {
+    pub(super) class: Class,
+    pub(super) pattern: &'static str,
     #[cfg_attr(not(test), expect(dead_code, reason = "shows what the row is for; tested"))]
-    pub example: &'static str,
+    pub(super) example: &'static str,
 }
 
 const fn row(class: Class, pattern: &'static str, example: &'static str) -> Row {
@@ -31,7 +16,7 @@ const fn row(class: Class, pattern: &'static str, example: &'static str) -> Row 
 }
 
 /// The table. Patterns are tried on single lines.
-pub(crate) static SALIENT: &[Row] = &[
+pub(super) static SALIENT: &[Row] = &[
     row(Class::Summary, "^test result: ", "test result: FAILED. 3 passed; 1 failed; 0 ignored"),
     row(
         Class::Summary,
@@ -265,7 +250,7 @@ pub(crate) static SALIENT: &[Row] = &[
 ];
 
 /// Bits of text, at least one of which is in every line that the table matches; a cheap first look.
-const HINTS: &str = "(?i)err|fail|panic|fatal|exce|interrupt|traceback|warn|pass|✗|✘|✖|×|✕|●|→|crit|\
+pub(super) const HINTS: &str = "(?i)err|fail|panic|fatal|exce|interrupt|traceback|warn|pass|✗|✘|✖|×|✕|●|→|crit|\
 emerg|alert|undefined|no such|not found|denied|refused|timed out|unhandled|segfault|segmentation|core dumped|\
 out of memory|oom-kill|cannot find|\\*\\*\\*|deprecated|tests?\\b|problem|found \\d|build|summary|finished|\
 generated|examples?|runs?|specs?|scenarios?|suites|snapshots|skip|cancelled|_{3}|total|expected|received|\
@@ -274,144 +259,16 @@ actual|got: |left: |right: |caused by|assert|called `|_test\\.go:|\\.go:\\d|leve
 failed asserting|SIG[A-Z]+ \\[|LEAK|exited|^ok|not ok";
 
 /// What a summary says when something failed.
-const BAD: &str = "FAIL|[1-9]\\d* (failed|failing|failures?|errors?|problems?|cancelled)\\b|\
+pub(super) const BAD: &str = "FAIL|[1-9]\\d* (failed|failing|failures?|errors?|problems?|cancelled)\\b|\
 (Failures|Errors|failures|errors)[:=] ?[1-9]|(fail|cancelled) [1-9]|[Ff]ailed to|stopped|could not|aborting|\
 test failed|targets? failed";
 
 /// Lines that only list what failed, whatever words are in them.
-const LISTED: &str = r"\[ *\d+%\]$|^_{3,} .* _{3,}$";
+pub(super) const LISTED: &str = r"\[ *\d+%\]$|^_{3,} .* _{3,}$";
 
 /// Ends of lines whose next line is the message.
-const ANNOUNCES: &str =
+pub(super) const ANNOUNCES: &str =
     r"(panicked at .*:|error: \|-|What went wrong:|^\s+[\w:]*(Error|Exception):)$";
 
 /// Lines of a program's own text, printed or found in it: words such as `error` in them are names.
-const SOURCE: &str = r"^(\S+[:-]\d+[:-])?\s*(//|/\*|#\[|<!--|use |import |from \S+ import |pub |fn |let |const |def |class \w+[:({]|except |raise |throw )|^\s*[^\s\x22].*([;{]|\{\}|[\])}],)$";
-
-/// Longest part of a line that is looked at, in bytes.
-const LOOK_BYTES: usize = 400;
-
-/// The compiled table. A copy is cheap and has its own working memory.
-#[derive(Debug, Clone)]
-pub(crate) struct Salience {
-    hints: Regex,
-    /// A summary that says so tells of a failure.
-    bad: Regex,
-    rows: RegexSet,
-    announces: Regex,
-    listed: Regex,
-    source: Regex,
-}
-
-impl Salience {
-    /// Compiles the table; made when a digest is first needed.
-    pub(crate) fn new() -> Self {
-        let rows = RegexSet::new(SALIENT.iter().map(|row| row.pattern));
-        let (hints, bad) = (Regex::new(HINTS), Regex::new(BAD));
-        let (announces, listed) = (Regex::new(ANNOUNCES), Regex::new(LISTED));
-        Self {
-            source: Regex::new(SOURCE).unwrap_or_else(|_| never()),
-            listed: listed.unwrap_or_else(|_| never()),
-            announces: announces.unwrap_or_else(|_| never()),
-            bad: bad.unwrap_or_else(|_| never()),
-            rows: rows.unwrap_or_else(|_| RegexSet::empty()),
-            hints: hints.unwrap_or_else(|_| never()),
-        }
-    }
-
-    /// Whether the next line tells why.
-    pub(crate) fn announces(&self, line: &str) -> bool {
-        line.len() < LOOK_BYTES && self.announces.is_match(line.as_bytes())
-    }
-
-    /// How telling a line is, if it is.
-    pub(crate) fn class(&self, line: &str) -> Option<Class> {
-        let look = crate::budget::cut(line, LOOK_BYTES).as_bytes();
-        if !self.hints.is_match(look) {
-            return None;
-        }
-        let rows = self.rows.matches(look);
-        let classes = rows.iter().filter_map(|index| SALIENT.get(index)).map(|row| row.class);
-        let least = if self.listed.is_match(look) { Class::Failed } else { Class::Summary };
-        let passed = |class| class == Class::Summary && !self.bad.is_match(look);
-        let class = classes.map(|class| if passed(class) { Class::Passed } else { class }).min()?;
-        let vague = matches!(class, Class::Failed | Class::Warning);
-        (!vague || !self.source.is_match(look)).then_some(class.max(least))
-    }
-}
-
-/// A pattern without a match. The table is constant and tested, so this is never reached.
-fn never() -> Regex {
-    #[expect(clippy::expect_used, reason = "a constant pattern, covered by the table's test")]
-    Regex::new("$.^").expect("valid")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_row_matches_its_example_with_its_class() {
-        assert!(Regex::new(HINTS).is_ok() && Regex::new(BAD).is_ok());
-        assert!(
-            Regex::new(SOURCE).is_ok()
-                && Regex::new(ANNOUNCES).is_ok()
-                && Regex::new(LISTED).is_ok()
-        );
-        let salience = Salience::new();
-        for row in SALIENT {
-            let pattern = Regex::new(row.pattern).unwrap();
-            assert!(pattern.is_match(row.example.as_bytes()), "{} / {}", row.pattern, row.example);
-            let class = salience.class(row.example);
-            let passed = row.class == Class::Summary && class == Some(Class::Passed);
-            let told = passed || class.is_some_and(|class| class <= row.class);
-            assert!(told, "{}: {class:?}", row.example);
-        }
-    }
-
-    #[test]
-    fn ordinary_lines_are_not_salient() {
-        let salience = Salience::new();
-        for line in [
-            "INFO worker heartbeat ok",
-            "pkg/f12.go:12: filler line 12",
-            "   Compiling errno v0.3.14",
-            "GET /terror-management 200",
-            "test tests::adds ... ok",
-            "  12: core::panicking::panic_fmt",
-            "{\"level\":\"info\",\"msg\":\"request\",\"path\":\"/errors\",\"status\":200}",
-            "Jan  2 10:00:12 host sshd[900]: Accepted publickey for ada port 50022",
-            "#5 [1/5] FROM docker.example/library/node:22",
-            "src/error.rs | 12 ++",
-            "1234567",
-            "",
-            "    Err(error) => {",
-            "        Err(error) if error.kind() == io::ErrorKind::Interrupted => {}",
-            "use crate::error::ExecError;",
-            "src/main.rs:12:    Err(error) => return Err(error),",
-            "pub(crate) fn untried(source: io::Error) -> ExecError {",
-            "        ExecError::Spawn { program, step, source }",
-            "//! The whole error space of running a program:",
-            "lib/shop.py-7-    except ValueError as error:",
-            "const failed = (error) => { throw error };",
-            "    # [error]: a comment (error),",
-        ] {
-            assert_eq!(salience.class(line), None, "{line}");
-        }
-    }
-
-    /// What looks like source at one end only is still told.
-    #[test]
-    fn messages_with_brackets_are_salient() {
-        let salience = Salience::new();
-        for line in [
-            "  \"error\": \"no such table: orders;\",",
-            "request failed: {\"code\": 3}",
-            "Error: spawn true EAGAIN {",
-            "main.c:3:5: error: expected ';'",
-            "ERROR: relation \"orders\" does not exist at character 15;",
-        ] {
-            assert!(salience.class(line).is_some(), "{line}");
-        }
-    }
-}
+pub(super) const SOURCE: &str = r"^(\S+[:-]\d+[:-])?\s*(//|/\*|#\[|<!--|use |import |from \S+ import |pub |fn |let |const |def |class \w+[:({]|except |raise |throw )|^\s*[^\s\x22].*([;{]|\{\}|[\])}],)$";
