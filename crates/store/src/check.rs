@@ -3,38 +3,27 @@
 use rusqlite::Connection;
 
 use crate::Result;
-use crate::block::{Block, BlockRow, Unpacker};
+use crate::block::{Block, Unpacker};
 use crate::core::Core;
 use crate::error::StoreError;
 use crate::read::Blocks;
+use crate::row;
 
 /// Findings that are reported; more say no more.
 const LIMIT: usize = 20;
 
 /// Whether the file holds together after all: by what the engine finds, and by each block.
 pub(crate) fn is_sound(connection: &Connection) -> Result<bool> {
-    let answer: String = connection.query_row("PRAGMA integrity_check(1)", (), |row| row.get(0))?;
-    if answer != "ok" {
-        tracing::error!(answer, "the store is damaged");
+    if let Some(finding) = faults(connection)?.first() {
+        tracing::error!(finding, "the store is damaged");
         return Ok(false);
     }
     let mut unpacker =
         Unpacker::new().map_err(|error| StoreError::io("looking at the blocks", &error))?;
-    let mut statement = connection
-        .prepare("SELECT first, document, count, start, line, heads, text FROM blocks")?;
+    let mut statement = connection.prepare(&format!("SELECT {} FROM blocks", row::BLOCK))?;
     let mut rows = statement.query(())?;
     while let Some(row) = rows.next()? {
-        let number = |index| row.get::<_, i64>(index).map(|number| number as u64);
-        let blob = |index| row.get_ref(index)?.as_blob().map_err(rusqlite::Error::from);
-        let block = BlockRow {
-            first: number(0)?,
-            document: number(1)?,
-            count: number(2)?,
-            start: number(3)?,
-            line: number(4)?,
-            heads: blob(5)?,
-            text: blob(6)?,
-        };
+        let block = row::block(row)?;
         if Block::decode(&block, &mut unpacker).is_none() {
             tracing::error!(block.first, "a block of the store is damaged");
             return Ok(false);
@@ -43,19 +32,20 @@ pub(crate) fn is_sound(connection: &Connection) -> Result<bool> {
     Ok(true)
 }
 
+/// What the engine finds wrong with the file.
+fn faults(connection: &Connection) -> Result<Vec<String>> {
+    let mut statement = connection.prepare(&format!("PRAGMA integrity_check({LIMIT})"))?;
+    let lines = statement.query_map((), |row| row.get(0))?;
+    let mut findings: Vec<String> = lines.collect::<rusqlite::Result<_>>()?;
+    findings.retain(|line| line != "ok");
+    Ok(findings)
+}
+
 impl Core {
     /// What is wrong; nothing when the store is sound.
     pub(crate) fn check(&self) -> Result<Vec<String>> {
         self.pool.read_afresh(|connection| {
-            let mut findings = Vec::new();
-            let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
-            let mut rows = statement.query(())?;
-            while let Some(row) = rows.next()? {
-                let line: String = row.get(0)?;
-                if line != "ok" {
-                    findings.push(line);
-                }
-            }
+            let mut findings = faults(connection)?;
             if findings.is_empty() {
                 self.check_documents(connection, &mut findings)?;
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::Result;
-use crate::block::{Block, BlockRow};
+use crate::block::Block;
 use crate::core::Core;
 use crate::document::{Chunk, DocumentInfo};
 use crate::error::StoreError;
@@ -45,29 +45,19 @@ impl<'a> Blocks<'a> {
         if let Some(block) = self.core.cache.get(self.generation, chunk) {
             return Ok(Some(block));
         }
-        let mut statement = self.connection.prepare_cached(
-            "SELECT first, document, count, start, line, open, heads, text FROM blocks
-             WHERE first <= ?1 ORDER BY first DESC LIMIT 1",
-        )?;
+        let mut statement = self.connection.prepare_cached(&format!(
+            "SELECT {}, open FROM blocks WHERE first <= ?1 ORDER BY first DESC LIMIT 1",
+            row::BLOCK
+        ))?;
         let mut rows = statement.query([chunk as i64])?;
-        let Some(row) = rows.next()? else { return Ok(None) };
-        let number = |index| row.get::<_, i64>(index).map(|number| number as u64);
-        let (first, count) = (number(0)?, number(2)?);
-        if chunk >= first + count {
+        let Some(found) = rows.next()? else { return Ok(None) };
+        let packed = row::block(found)?;
+        if chunk >= packed.first + packed.count {
             return Ok(None);
         }
-        let blob = |index| row.get_ref(index)?.as_blob().map_err(rusqlite::Error::from);
-        let block = self.core.cache.decode(&BlockRow {
-            first,
-            document: number(1)?,
-            count,
-            start: number(3)?,
-            line: number(4)?,
-            heads: blob(6)?,
-            text: blob(7)?,
-        });
+        let block = self.core.cache.decode(&packed);
         let block = Arc::new(block.ok_or_else(StoreError::damaged)?);
-        if keep && !row.get::<_, bool>(5)? {
+        if keep && !found.get::<_, bool>(7)? {
             self.core.cache.put(self.generation, Arc::clone(&block));
         }
         Ok(Some(block))

@@ -6,6 +6,7 @@ use encoding_rs::Encoding;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::Result;
+use crate::block::BlockRow;
 use crate::chunk::ContentKind;
 use crate::document::{DocumentInfo, FileStamp, Origin, View};
 use crate::ids::{ChunkId, ChunkRange, DocumentId};
@@ -55,6 +56,24 @@ pub(crate) struct DocumentRow {
     pub(crate) owner: Option<String>,
     pub(crate) created: i64,
     pub(crate) reserved: Option<u64>,
+}
+
+/// Columns of `blocks` as [`block`] reads them.
+pub(crate) const BLOCK: &str = "first, document, count, start, line, heads, text";
+
+/// Reads the columns [`BLOCK`].
+pub(crate) fn block<'a>(row: &'a Row<'_>) -> rusqlite::Result<BlockRow<'a>> {
+    let number = |index| row.get::<_, i64>(index).map(|number| number as u64);
+    let blob = |index| row.get_ref(index)?.as_blob().map_err(rusqlite::Error::from);
+    Ok(BlockRow {
+        first: number(0)?,
+        document: number(1)?,
+        count: number(2)?,
+        start: number(3)?,
+        line: number(4)?,
+        heads: blob(5)?,
+        text: blob(6)?,
+    })
 }
 
 const DOCUMENT: &str = "id, state, kind, first, last, bytes, view_bytes, lines, encoding, flags,
