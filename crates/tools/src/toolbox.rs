@@ -175,7 +175,7 @@ impl Toolbox {
         let mut recording = kept.then(|| Recording::begin(&root, &meter, started));
         let context = Context {
             shared: Arc::clone(&self.shared),
-            root,
+            root: Arc::clone(&root),
             deadline: started + Duration::from_millis(limits::OTHER_MS),
             runtime: tokio::runtime::Handle::current(),
             cancel,
@@ -184,7 +184,6 @@ impl Toolbox {
             turn: Arc::default(),
             swept: Arc::default(),
         };
-        let root = Arc::clone(&context.root);
         let budget = args::budget(&call.arguments);
         // The other tools say how many of their items are done; progress must never go back.
         let counts = !matches!(call.tool, Tool::Execute | Tool::ExecFile);

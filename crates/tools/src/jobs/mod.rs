@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read as _};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use quietcontext_exec::{Exit, Job};
@@ -61,24 +61,23 @@ struct State {
 impl Jobs {
     /// Whether none was ever started.
     pub(crate) fn is_empty(&self) -> bool {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.all().is_empty()
     }
 
     pub(crate) fn any_runs(&self) -> bool {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.values().any(|entry| entry.job.exit().is_none())
+        self.all().values().any(|entry| entry.job.exit().is_none())
     }
 
     /// How the job stands whose output begins at `first` and has no text yet.
     pub(crate) fn silent(&self, first: u64) -> Option<String> {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.all();
         let entry = running.values().find(|entry| entry.first.0 == first)?;
         entry.state(|state| state.receipt.range.is_none()).then(|| entry.words())
     }
 
     /// Takes in a job, and lets go of the oldest that have ended where there are too many.
     fn insert(&self, label: &str, entry: &Arc<Entry>) {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut running = self.all();
         running.insert(label.to_owned(), Arc::clone(entry));
         let ended = running.iter().filter(|(_, entry)| entry.state(|state| state.settled));
         for label in beyond(ended.map(|(label, entry)| (entry.first.0, label.clone())), REMEMBERED)
@@ -88,7 +87,11 @@ impl Jobs {
     }
 
     fn find(&self, label: &str) -> Option<Arc<Entry>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).get(label).cloned()
+        self.all().get(label).cloned()
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<String, Arc<Entry>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -84,10 +84,11 @@ pub(crate) fn fresh(
     query: &Query<'_>,
 ) -> Result<Results, ToolError> {
     let searched = Query { text: cut(query.text, limits::QUERY_BYTES), ..*query };
+    let was_swept = context.swept.get().is_some();
     let mut found: Found =
         together.search(searched.text, searched.deadline).map_err(could_not_search)?;
     let outputs_only = matches!(query.scope, Scope::Documents(_));
-    let missed = found.verdict != Verdict::Good && !outputs_only;
+    let missed = found.verdict != Verdict::Good && !outputs_only && !was_swept;
     if freshness::refresh(context, &found.hits) || (missed && freshness::sweep(context)) {
         // Alone: what the others read is not true any more.
         found = context.root.store.search(&searched).map_err(could_not_search)?;
