@@ -146,7 +146,7 @@ fn edit_of(
         let text = edit::apply(client.format, now, &changes)?;
         let back = edit::inverse(client.format, now, &changes)?;
         let known = records.iter().find(|record| record.file == file);
-        let folders = known.map_or_else(|| original.missing_folders(), |known| known.folders);
+        let folders = made(&original, known);
         let record = match known {
             // What was there before the first time is what comes back.
             Some(known) => {
@@ -246,9 +246,14 @@ pub(crate) fn plan_unit(
         }
         (now, _) => now.clone(),
     };
-    let folders = known.map_or_else(|| original.missing_folders(), |known| known.folders);
+    let folders = made(&original, known);
     let record = Record::new(&file, before.as_deref(), &text, Vec::new()).with_folders(folders);
     Ok(Edit { file, original, after: Some(text), folders, record: Some(record) })
+}
+
+/// How many folders are made for a file, or were when setup wrote it first.
+fn made(original: &Original, known: Option<&Record>) -> usize {
+    known.map_or_else(|| original.missing_folders(), |known| known.folders)
 }
 
 fn no_home() -> anyhow::Error {
