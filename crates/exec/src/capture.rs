@@ -10,8 +10,11 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use crate::request::Streams;
 use crate::spool::SpoolWriter;
 
-/// One read; also the size from which on a pipe is worth enlarging.
+/// One read of a program that prints much; also the size from which on a pipe is worth enlarging.
 const BUFFER_BYTES: usize = 64 * 1024;
+
+/// One read until a program has filled one: most print less, and a large buffer costs each of them.
+const FIRST_BYTES: usize = 4 * 1024;
 
 /// A larger pipe halves the switches between a chatty program and this thread. Users have a
 /// kernel limit on it; a refusal costs nothing.
@@ -104,7 +107,7 @@ impl Capture {
 
     fn pump_reads(&mut self, number: usize, reads: usize) -> Room {
         if self.buffer.is_empty() {
-            self.buffer = vec![0; BUFFER_BYTES];
+            self.buffer = vec![0; FIRST_BYTES];
         }
         for _ in 0..reads {
             let pipe = &mut self.pipes[number];
@@ -122,6 +125,9 @@ impl Capture {
                     if n == BUFFER_BYTES && !pipe.enlarged {
                         pipe.enlarged = true;
                         let _ = fcntl_setpipe_size(end, LARGE_PIPE_BYTES);
+                    }
+                    if n == self.buffer.len() && n < BUFFER_BYTES {
+                        self.buffer = vec![0; BUFFER_BYTES];
                     }
                 }
                 Err(Errno::AGAIN) => break,

@@ -1,9 +1,24 @@
 //! Whether the kernel ended programs for lack of memory: its own count, before and after a run.
 
+use std::fs::File;
+use std::io::Read as _;
+
 /// Programs of the whole machine that the kernel has ended for lack of memory, in all groups.
 /// `None` where it does not tell.
 pub(crate) fn kills() -> Option<u64> {
-    count(&std::fs::read_to_string("/proc/vmstat").ok()?)
+    // Each read has the kernel count anew, and the file is of two pages: few reads, and no more than
+    // are needed.
+    let mut file = File::open("/proc/vmstat").ok()?;
+    let (mut text, mut filled) = ([0; 16 * 1024], 0);
+    loop {
+        let read = file.read(text.get_mut(filled..)?).ok().filter(|read| *read > 0)?;
+        filled += read;
+        // Whole lines: the next read may go on in the middle of one.
+        let whole = text.get(..filled)?.rsplitn(2, |byte| *byte == b'\n').nth(1)?;
+        if let Some(count) = count(std::str::from_utf8(whole).ok()?) {
+            return Some(count);
+        }
+    }
 }
 
 fn count(vmstat: &str) -> Option<u64> {

@@ -4,9 +4,11 @@
 mod common;
 
 use std::fs;
+use std::sync::Barrier;
 use std::thread;
 
-use common::{Bench, assert_output, is_alive, wait_until};
+use common::{Bench, assert_output, is_alive, text, wait_until};
+use quietcontext_exec::{Cancel, Confinement, Exit};
 
 /// Numbers of this process's children in the hidden role that go by this name.
 fn children(name: &str) -> Vec<i32> {
@@ -90,6 +92,89 @@ fn a_supervisor_that_died_waiting_costs_nobody_a_run() {
     }
     assert_output(&bench.shell("echo one"), "one\n");
     assert_eq!(launcher(), first);
+}
+
+/// Without a box. The program says who its supervisor is.
+fn supervisor(bench: &Bench) -> i32 {
+    text(&bench.shell("echo $PPID").stdout).trim().parse().unwrap()
+}
+
+#[test]
+fn a_supervisor_below_which_nothing_is_left_takes_the_next_program() {
+    let bench = Bench::unconfined();
+    let first = supervisor(&bench);
+    assert_eq!(supervisor(&bench), first);
+    // What it was given for the one before is gone, and so is what that one did.
+    assert_eq!(bench.shell("cd /; exit 3").exit, Exit::Code(3));
+    // Where it is this user's to see.
+    let own = "import os; print(os.listdir('/proc/%d/fd' % os.getppid()))";
+    let open = || text(&bench.run("python", own).stdout);
+    let before = open();
+    for _ in 0..3 {
+        assert_output(&bench.shell("pwd"), &format!("{}\n", bench.root.display()));
+        assert_output(&bench.shell("echo $PPID"), &format!("{first}\n"));
+    }
+    assert_eq!(open(), before);
+    // What is left is stopped, and then nothing is.
+    assert_eq!(bench.shell("sleep 1000 & echo").left_behind, 1);
+    assert_eq!(supervisor(&bench), first);
+    // One that was told to stop its program has had its last.
+    let (request, cancel) = (bench.request("shell", "echo > runs; sleep 1000"), Cancel::new());
+    thread::scope(|scope| {
+        let run = scope.spawn(|| bench.executor.run(&request, &cancel).unwrap());
+        wait_until("it runs", || bench.root.join("runs").exists());
+        cancel.cancel();
+        assert_eq!(run.join().unwrap().exit, Exit::Cancelled);
+    });
+    assert_ne!(supervisor(&bench), first);
+}
+
+#[test]
+fn supervisors_that_died_between_two_programs_cost_nobody_a_run() {
+    let bench = Bench::unconfined();
+    // Five at a time, so that five are there afterwards.
+    let together = Barrier::new(5);
+    thread::scope(|scope| {
+        for number in 0..5 {
+            let (bench, together) = (&bench, &together);
+            scope.spawn(move || {
+                together.wait();
+                let code = format!(
+                    "echo > {number}; until [ -e 0 -a -e 1 -a -e 2 -a -e 3 -a -e 4 ]; do :; done"
+                );
+                assert_output(&bench.shell(&code), "");
+            });
+        }
+    });
+    // Those, and the one that is made ahead.
+    wait_until("they wait", || children("qc-supervisor").len() == 6);
+    for waiting in children("qc-supervisor") {
+        kill(waiting);
+    }
+    assert_output(&bench.shell("echo one"), "one\n");
+}
+
+#[test]
+fn supervisors_that_wait_end_with_the_shutdown() {
+    let bench = Bench::unconfined();
+    supervisor(&bench);
+    assert_eq!(children("qc-supervisor").len(), 2);
+    bench.executor.shutdown();
+    let left = || [children("qc-launcher"), children("qc-supervisor")].concat();
+    wait_until("nothing is left", || left().is_empty());
+}
+
+/// It could not be made in the run before: more than fits into the order itself.
+#[test]
+fn an_order_of_any_size_is_carried_out_by_the_supervisor_of_a_small_one() {
+    let bench = Bench::with(|config| {
+        config.confinement = Confinement::Off;
+        config.environment.push(("MUCH".into(), "x".repeat(100_000).into()));
+        config.passed.push("MUCH".into());
+    });
+    for _ in 0..2 {
+        assert_output(&bench.shell("echo ${#MUCH}"), "100000\n");
+    }
 }
 
 #[test]

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Every program has a supervisor of its own, which the launcher has forked ([`crate::sandbox`]). It
-//! waits for the main process, stops what is left below it, reports and ends. Its socket tells it
+//! waits for the main process, stops what is left below it, reports and ends; one whose program ran
+//! without a box takes the next one, when nothing is left below it. Its socket tells it
 //! when the server has had enough, or is gone, so that `kill -9` of the server ends the tree as well.
 
 mod supervisor;
@@ -73,7 +74,7 @@ impl Launch<'_> {
             outlet: None,
             network: joined.filter(|_| place.shares_ports),
         };
-        Ok(Supervisor::new(supervised, Some(ways)))
+        Ok(Supervisor::new(launcher, supervised, Some(ways)))
     }
 
     /// Starts the program without a box, where the user chose so. One that cannot be executed is not
@@ -86,7 +87,7 @@ impl Launch<'_> {
         };
         let specification = Specification::bare(profile, &self.program, &self.arguments);
         let supervised = launcher.order(specification, &self.given())?;
-        Ok(Supervisor::new(supervised, None))
+        Ok(Supervisor::new(launcher, supervised, None))
     }
 
     fn given(&self) -> Given<'_> {

@@ -10,7 +10,9 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 use super::sweep;
 use crate::confinement::{Boxes, Outbound, Outlet};
-use crate::sandbox::{Ended, Event, Failure, Keeper, Link, NetworkNamespace, Started, Supervised};
+use crate::sandbox::{
+    Ended, Event, Failure, Keeper, Launcher, Link, NetworkNamespace, Started, Supervised,
+};
 
 /// How long a supervisor may take to stop its program before it is killed itself. Cancelling
 /// promises two seconds in all.
@@ -24,6 +26,11 @@ pub(crate) struct Supervisor {
     process: Pid,
     /// `None` once it was collected: until then its number is its own.
     keeper: Option<Keeper>,
+    launcher: Arc<Launcher>,
+    /// Whether it was told to stop.
+    told: bool,
+    /// Whether it waits for another order.
+    free: bool,
     /// `None`: the program is not confined.
     ways: Option<Ways>,
 }
@@ -54,9 +61,14 @@ pub(crate) enum Received {
 }
 
 impl Supervisor {
-    pub(super) fn new(supervised: Supervised, ways: Option<Ways>) -> Self {
+    pub(super) fn new(
+        launcher: &Arc<Launcher>,
+        supervised: Supervised,
+        ways: Option<Ways>,
+    ) -> Self {
         let Supervised { process, link, keeper } = supervised;
-        Self { link, process, keeper: Some(keeper), ways }
+        let launcher = Arc::clone(launcher);
+        Self { link, process, keeper: Some(keeper), launcher, told: false, free: false, ways }
     }
 
     /// Readable once there is something to receive.
@@ -76,7 +88,10 @@ impl Supervisor {
                 }
                 Some(Event::Layers(_)) => {}
                 Some(Event::Failed(failure)) => return Ok(Received::Refused(failure)),
-                Some(Event::Ended(ended)) => return Ok(Received::Ended(ended)),
+                Some(Event::Ended(ended)) => {
+                    self.free = ended.free && !self.told;
+                    return Ok(Received::Ended(ended));
+                }
                 Some(Event::Closed) => {
                     self.sweep();
                     return Ok(Received::End);
@@ -86,7 +101,8 @@ impl Supervisor {
     }
 
     /// Tells it to stop everything and to report; returns at once.
-    pub(crate) fn stop(&self) {
+    pub(crate) fn stop(&mut self) {
+        self.told = true;
         self.link.stop();
         // A program that is not confined may have halted it.
         if self.ways.is_none() {
@@ -125,10 +141,14 @@ impl Supervisor {
         status.map(|(_, status)| status.as_raw())
     }
 
-    /// Lets go of it once it has reported: it ends by itself.
+    /// Lets go of it once it has reported: it takes another order, or ends by itself.
     pub(crate) fn release(mut self) {
-        if let Some(keeper) = self.keeper.take() {
-            keeper.collect(self.process);
+        match self.keeper.take() {
+            Some(keeper) if self.free => {
+                self.launcher.give_back(self.process, self.link.socket(), keeper);
+            }
+            Some(keeper) => keeper.collect(self.process),
+            None => {}
         }
     }
 

@@ -6,7 +6,8 @@
 //! its forks are cheap. It sees neither programs nor orders: it forks a supervisor, hands the
 //! server the other end of that one's socket, and forks the next when the server has taken it. What
 //! it forks is a child of the server (`CLONE_PARENT`), which collects it. A supervisor that is not
-//! needed ends when the server lets go of its socket.
+//! needed ends when the server lets go of its socket. One that has done an order without a box, so that
+//! there is nothing of it left, takes another: its fork and its end cost more than a small program's.
 
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -25,7 +26,7 @@ use rustix::net::{
 use rustix::process::{Pid, WaitOptions, waitpid};
 
 use super::codec::Wire as _;
-use super::parent::{ORDER, ORDERS, TAKEN, bare, receive, sealed, send};
+use super::parent::{ORDER, ORDER_BYTES, ORDERS, TAKEN, bare, receive, sealed, send};
 use super::{Limits, Link, NetworkNamespace, Specification};
 
 /// How long a launcher waits for the next order. Then there is no process of ours but the server.
@@ -34,8 +35,11 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long a fork may take. Longer, and somebody has halted the launcher.
 const FORK_LIMIT: Duration = Duration::from_secs(10);
 
-/// Supervisors that may be found dead before one takes an order.
+/// New supervisors that may be found dead before one takes an order.
 const TRIES: usize = 3;
+
+/// Supervisors that are kept for the next program when theirs has ended and nothing of it is left.
+const KEPT: usize = 8;
 
 /// The place of one launcher.
 #[derive(Debug)]
@@ -50,21 +54,29 @@ pub(crate) struct Launcher {
 #[derive(Debug)]
 struct Running {
     socket: OwnedFd,
-    /// Whether it was used since its keeper last looked.
-    used: Arc<AtomicBool>,
     keeper: Keeper,
+    /// Supervisors that have done an order and wait for another one.
+    free: Vec<Ready>,
 }
 
 /// Keeps the thread that started a launcher alive. The kernel takes that thread for the parent of
 /// all that the launcher forks, and ends what is still building its box when the thread ends.
 #[derive(Debug, Clone)]
-pub(crate) struct Keeper(Sender<Pid>);
+pub(crate) struct Keeper {
+    ended: Sender<Pid>,
+    /// Whether the launcher was used since that thread last looked; there is one for each.
+    used: Arc<AtomicBool>,
+}
 
 impl Keeper {
     /// Has a supervisor collected that has told the end and is ending: it need not be waited for.
     pub(crate) fn collect(self, process: Pid) {
         // The other end is there for as long as this one.
-        let _heard = self.0.send(process);
+        let _heard = self.ended.send(process);
+    }
+
+    fn is_of(&self, used: &Arc<AtomicBool>) -> bool {
+        Arc::ptr_eq(&self.used, used)
     }
 }
 
@@ -112,12 +124,23 @@ impl Launcher {
     ) -> io::Result<Supervised> {
         specification.streams = true;
         specification.join = given.join.is_some();
-        let memory = sealed(&specification.to_bytes())?;
-        let mut descriptors = vec![memory.as_fd(), given.stdin, given.stdout, given.stderr];
+        let bytes = specification.to_bytes();
+        let mut word = ORDER.to_vec();
+        let memory = if specification.is_bare() && word.len() + bytes.len() <= ORDER_BYTES {
+            word.extend(bytes);
+            None
+        } else {
+            Some(sealed(&bytes)?)
+        };
+        let mut descriptors: Vec<_> = memory.iter().map(OwnedFd::as_fd).collect();
+        descriptors.extend([given.stdin, given.stdout, given.stderr]);
         descriptors.extend(given.join.iter().flat_map(|net| [net.user.as_fd(), net.net.as_fd()]));
-        for _ in 0..TRIES {
-            let Ready { process, socket, keeper } = self.take()?;
-            match send(socket.as_fd(), ORDER, &descriptors) {
+        let mut tries = 0;
+        while tries < TRIES {
+            let free = if specification.is_bare() { self.take_free() } else { None };
+            tries += usize::from(free.is_none());
+            let Ready { process, socket, keeper } = free.map_or_else(|| self.take(), Ok)?;
+            match send(socket.as_fd(), &word, &descriptors) {
                 Ok(()) => return Ok(Supervised { process, link: Link::new(socket), keeper }),
                 // It ended while it waited, and so nobody has the order.
                 Err(Errno::PIPE | Errno::CONNRESET) => keeper.collect(process),
@@ -157,6 +180,29 @@ impl Launcher {
         })
     }
 
+    /// A supervisor that has done an order and waits for another one.
+    fn take_free(&self) -> Option<Ready> {
+        let mut running = self.lock();
+        let running = running.as_mut()?;
+        let free = running.free.pop()?;
+        running.keeper.used.store(true, Ordering::Relaxed);
+        Some(free)
+    }
+
+    /// Takes a supervisor back that waits for another order ([`super::Ended::free`]).
+    pub(crate) fn give_back(&self, process: Pid, socket: Arc<OwnedFd>, keeper: Keeper) {
+        let mut running = self.lock();
+        match running.as_mut() {
+            Some(own) if own.free.len() < KEPT && own.keeper.is_of(&keeper.used) => {
+                own.free.push(Ready { process, socket, keeper });
+            }
+            _ => {
+                drop(socket);
+                keeper.collect(process);
+            }
+        }
+    }
+
     /// Sends the launcher home.
     pub(crate) fn dismiss(&self) {
         *self.lock() = None;
@@ -180,7 +226,7 @@ impl Launcher {
             .name("launcher".into())
             .spawn(move || launcher.keep(theirs, &tell, &used_by_keeper, &held))?;
         told.recv().map_err(io::Error::other)??;
-        Ok(Running { socket, used, keeper: Keeper(hold) })
+        Ok(Running { socket, keeper: Keeper { ended: hold, used }, free: Vec::new() })
     }
 
     /// Starts the process, sends it home when it has had nothing to do for a while, and stays until
@@ -220,16 +266,17 @@ impl Launcher {
     /// Lets go of the launcher with this mark, if it is still the one that runs.
     fn forget(&self, used: &Arc<AtomicBool>) {
         let mut running = self.lock();
-        if running.as_ref().is_some_and(|one| Arc::ptr_eq(&one.used, used)) {
+        if running.as_ref().is_some_and(|one| one.keeper.is_of(used)) {
             *running = None;
         }
     }
 }
 
 /// A supervisor that waits for its order at the other end of its socket.
+#[derive(Debug)]
 struct Ready {
     process: Pid,
-    socket: OwnedFd,
+    socket: Arc<OwnedFd>,
     keeper: Keeper,
 }
 
@@ -244,7 +291,7 @@ enum Untaken {
 impl Running {
     /// Takes the next supervisor.
     fn take(&self) -> Result<Ready, Untaken> {
-        self.used.store(true, Ordering::Relaxed);
+        self.keeper.used.store(true, Ordering::Relaxed);
         self.receive()
     }
 
@@ -265,7 +312,7 @@ impl Running {
         match (length, Pid::from_raw(number.max(0)), descriptors.into_iter().next()) {
             (0, ..) => Err(Untaken::Gone),
             (4, Some(process), Some(socket)) => {
-                Ok(Ready { process, socket, keeper: self.keeper.clone() })
+                Ok(Ready { process, socket: Arc::new(socket), keeper: self.keeper.clone() })
             }
             _ if number < 0 => Err(Untaken::Failed(io::Error::from_raw_os_error(-number))),
             _ => Err(Untaken::Failed(io::ErrorKind::InvalidData.into())),
@@ -277,7 +324,9 @@ impl Drop for Running {
     /// Ends the launcher, and the supervisors that wait.
     fn drop(&mut self) {
         let _ = shutdown(&self.socket, Shutdown::Write);
-        while let Ok(Ready { process, socket, keeper }) = self.receive() {
+        let free = std::mem::take(&mut self.free);
+        let waiting = std::iter::from_fn(|| self.receive().ok());
+        for Ready { process, socket, keeper } in free.into_iter().chain(waiting) {
             drop(socket);
             keeper.collect(process);
         }

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::net::{
@@ -100,6 +101,11 @@ impl Specification {
         Ok(Self { program, arguments, ..Self::built_in(Action::Run, rung, profile) })
     }
 
+    /// Whether nothing has to be handed on to a box: one supervisor can do several of these.
+    pub(super) fn is_bare(&self) -> bool {
+        self.action == Action::RunBare
+    }
+
     /// A program without one: of the profile its directory, environment and grace count.
     pub(crate) fn bare(profile: Profile, program: &Path, arguments: &[OsString]) -> Self {
         let (program, arguments) = (program.to_path_buf(), arguments.to_vec());
@@ -152,7 +158,8 @@ impl Wire for Action {
 /// The box's socket. Dropping it ends the box: the supervisor kills everything in it.
 #[derive(Debug)]
 pub struct Link {
-    socket: OwnedFd,
+    /// Shared for as long as it takes to give a supervisor back.
+    socket: Arc<OwnedFd>,
 }
 
 /// Prepares one program in a box: `program` with `arguments`, the zeroth included. Spawn the command
@@ -178,8 +185,11 @@ pub(super) const SPECIFICATION: &[u8] = b"specification";
 pub(super) const ORDERS: &[u8] = b"orders";
 /// The word to a launcher when a supervisor was taken.
 pub(super) const TAKEN: &[u8] = b"taken";
-/// The word that goes with each order.
+/// The word that goes with each order. The specification of a small one follows it; else it comes in
+/// a memory file, before the other descriptors.
 pub(super) const ORDER: &[u8] = b"order";
+/// Most bytes of the two together.
+pub(super) const ORDER_BYTES: usize = 8 * 1024;
 
 /// The binary in its hidden role, with its end of the socket as standard input. Descriptors cross in
 /// the socket, never by inheritance: no other child of the server can get hold of them, and the
@@ -203,7 +213,7 @@ pub(super) fn launch_with(
         descriptors.extend([network.user.as_fd(), network.net.as_fd()]);
     }
     send(ours.as_fd(), SPECIFICATION, &descriptors)?;
-    Ok((bare(launch.binary, theirs), Link::new(ours)))
+    Ok((bare(launch.binary, theirs), Link::new(Arc::new(ours))))
 }
 
 impl AsFd for Link {
@@ -214,8 +224,13 @@ impl AsFd for Link {
 
 impl Link {
     /// The server's end of a box's socket.
-    pub(super) fn new(socket: OwnedFd) -> Self {
+    pub(super) fn new(socket: Arc<OwnedFd>) -> Self {
         Self { socket }
+    }
+
+    /// The socket, for another order.
+    pub(crate) fn socket(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.socket)
     }
 
     /// Tells the supervisor to kill everything in the box; returns at once. [`Event::Ended`] and

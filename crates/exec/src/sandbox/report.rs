@@ -127,12 +127,14 @@ pub struct Ended {
     pub left_behind: u32,
     /// Whether the server stopped it ([`super::Link::stop`]) before it ended by itself.
     pub stopped: bool,
+    /// Whether the supervisor waits for another order.
+    pub free: bool,
 }
 
 impl Ended {
     /// What is told of a program that the server stopped.
     pub(super) const STOPPED: Self =
-        Self { wait_status: libc::SIGKILL, left_behind: 0, stopped: true };
+        Self { wait_status: libc::SIGKILL, left_behind: 0, stopped: true, free: false };
 }
 
 /// The box stands and the program is about to start.
@@ -173,7 +175,7 @@ pub(super) enum Message {
 }
 
 wire_struct!(Failure { step, detail, errno });
-wire_struct!(Ended { wait_status, left_behind, stopped });
+wire_struct!(Ended { wait_status, left_behind, stopped, free });
 
 impl Wire for Step {
     fn put(&self, out: &mut Vec<u8>) {

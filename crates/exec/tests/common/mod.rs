@@ -66,6 +66,11 @@ impl Bench {
         Self::build(boxes, |_| {})
     }
 
+    /// Without boxes, whatever the environment says.
+    pub(crate) fn unconfined() -> Self {
+        Self::with(|config| config.confinement = Confinement::Off)
+    }
+
     pub(crate) fn with(change: impl FnOnce(&mut ExecConfig)) -> Self {
         Self::build(confinement, change)
     }

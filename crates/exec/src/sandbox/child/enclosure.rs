@@ -81,7 +81,9 @@ impl Enclosure {
     pub(super) fn hand_over(&self, order: &Order<'_>) -> Result<(), Failure> {
         let (stdin, stdout, stderr) =
             (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
-        send(self.orders.as_fd(), ORDER, &[order.memory.as_fd(), stdin, stdout, stderr])
+        let memory = order.memory.as_ref();
+        let memory = memory.ok_or_else(|| Failure::plain(Step::Specification, "memory file"))?;
+        send(self.orders.as_fd(), ORDER, &[memory.as_fd(), stdin, stdout, stderr])
             .step(Step::Init, "order")
     }
 

@@ -238,7 +238,7 @@ fn run(inside: &Inside<'_>, identity: Identity, order: Vec<OwnedFd>) -> Result<(
     let wait_status = wait_for(main)?;
     // What finishes by itself within the grace was not left behind.
     let left_behind = if reap_for(profile.limits.grace) { 0 } else { end_all() };
-    let ended = Ended { wait_status, left_behind, stopped: false };
+    let ended = Ended { wait_status, left_behind, stopped: false, free: false };
     rustix::io::write(inside.account, &ended.to_bytes()).step(Step::Init, "account")?;
     Ok(())
 }

@@ -44,7 +44,7 @@ pub(super) use canary::{
 
 use super::Rung;
 use super::codec::Wire as _;
-use super::parent::{Action, ORDERS, Specification, receive, send};
+use super::parent::{Action, ORDER, ORDER_BYTES, ORDERS, Specification, receive, send};
 use super::profile::Limits;
 use super::report::{Ended, Failure, InStep as _, Message, Step};
 use caches::Caches;
@@ -70,17 +70,42 @@ impl Channel {
 struct Order<'a> {
     channel: &'a Channel,
     specification: Specification,
-    /// The specification as it came.
-    memory: OwnedFd,
+    /// The specification as it came, where it came in a file.
+    memory: Option<OwnedFd>,
     join: Option<Joined>,
 }
 
 /// How a supervisor begins.
 struct Beginning {
     channel: Channel,
-    /// The descriptors of its order.
-    order: Vec<OwnedFd>,
+    order: Received,
     ahead: Ahead,
+}
+
+/// An order as it comes.
+struct Received {
+    /// The specification; empty where it is in a file, which is the first descriptor then.
+    specification: Vec<u8>,
+    descriptors: Vec<OwnedFd>,
+}
+
+impl Received {
+    /// Waits for the next order; `None` when the server has let go of the socket.
+    fn next(channel: &Channel) -> Option<Self> {
+        let mut word = [0; ORDER_BYTES];
+        let received = receive(channel.0.as_fd(), &mut word, RecvFlags::empty());
+        let (length, descriptors) = received.ok()?;
+        let specification = word.get(..length)?.strip_prefix(ORDER)?.to_vec();
+        Some(Self { specification, descriptors })
+    }
+}
+
+/// What becomes of a supervisor when its program has ended.
+enum Next {
+    /// It waits for another order.
+    Order,
+    /// It ends.
+    End,
 }
 
 /// What a launcher's supervisor has before its order.
@@ -96,33 +121,40 @@ struct Ahead {
 pub fn child_main() -> ! {
     // A panic must neither unwind into code of another process after a fork nor print.
     std::panic::set_hook(Box::new(|_| std::process::exit(SETUP_FAILED)));
-    let Some(Beginning { channel, order, ahead }) = begin() else {
+    let Some(Beginning { channel, mut order, mut ahead }) = begin() else {
         std::process::exit(SETUP_FAILED)
     };
-    let done = accept(&channel, order).and_then(|order| carry_out(&order, ahead));
-    match done {
-        Ok(()) => std::process::exit(0),
-        Err(failure) => {
-            channel.tell(&Message::Failed(failure), &[]);
-            std::process::exit(SETUP_FAILED)
+    loop {
+        let ahead = std::mem::take(&mut ahead);
+        match accept(&channel, order).and_then(|order| carry_out(&order, ahead)) {
+            Ok(Next::Order) => match Received::next(&channel) {
+                Some(another) => order = another,
+                None => std::process::exit(0),
+            },
+            Ok(Next::End) => std::process::exit(0),
+            Err(failure) => {
+                channel.tell(&Message::Failed(failure), &[]);
+                std::process::exit(SETUP_FAILED)
+            }
         }
     }
 }
 
-fn carry_out(order: &Order<'_>, ahead: Ahead) -> Result<(), Failure> {
+fn carry_out(order: &Order<'_>, ahead: Ahead) -> Result<Next, Failure> {
     let in_full = order.specification.rung == Rung::Namespaces;
     let action = &order.specification.action;
     if in_full && matches!(action, Action::Run | Action::Canary | Action::Read) {
-        return supervise(order, ahead);
+        return supervise(order, ahead).map(|()| Next::End);
     }
     // What was made ahead is not for this one.
     drop(ahead);
     match action {
-        Action::Run | Action::Canary | Action::Read => reduced::supervise(order),
-        Action::Probe => probe::run(order),
-        Action::ReadBare => reader::bare(order),
-        Action::RunBare => bare::supervise(order),
+        Action::Run | Action::Canary | Action::Read => reduced::supervise(order)?,
+        Action::Probe => probe::run(order)?,
+        Action::ReadBare => reader::bare(order)?,
+        Action::RunBare => return bare::supervise(order),
     }
+    Ok(Next::End)
 }
 
 /// Takes over the socket. An order comes with its first word, or this process becomes a launcher
@@ -133,8 +165,9 @@ fn begin() -> Option<Beginning> {
     default_signals();
     let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).ok()?;
     let mut word = [0; 256];
-    let (length, order) = receive(socket.as_fd(), &mut word, RecvFlags::empty()).ok()?;
+    let (length, descriptors) = receive(socket.as_fd(), &mut word, RecvFlags::empty()).ok()?;
     let Some(limits) = word.get(..length)?.strip_prefix(ORDERS) else {
+        let order = Received { specification: Vec::new(), descriptors };
         return Some(Beginning { channel: Channel(socket), order, ahead: Ahead::default() });
     };
     let limits = Option::<Limits>::from_bytes(limits)?;
@@ -147,10 +180,8 @@ fn begin() -> Option<Beginning> {
     let enclosure =
         made.and_then(|(limits, filter)| Enclosure::make(&channel, limits, filter, None).ok());
     let ahead = Ahead { filter, enclosure };
-    match receive(channel.0.as_fd(), &mut word, RecvFlags::empty()) {
-        Ok((1.., order)) => Some(Beginning { channel, order, ahead }),
-        _ => None,
-    }
+    let order = Received::next(&channel)?;
+    Some(Beginning { channel, order, ahead })
 }
 
 /// Gives every signal its default effect, for all programs: what is ignored stays so through `exec`,
@@ -172,15 +203,19 @@ fn default_signals() {
 /// User and network namespace of an earlier box.
 type Joined = (OwnedFd, OwnedFd);
 
-/// Reads a specification from the descriptors it came with, puts the standard streams in place and
+/// Reads a specification and the descriptors it came with, puts the standard streams in place and
 /// ties this process to the server.
-fn accept(channel: &Channel, received: Vec<OwnedFd>) -> Result<Order<'_>, Failure> {
-    let mut received = received.into_iter();
+fn accept(channel: &Channel, received: Received) -> Result<Order<'_>, Failure> {
+    let mut bytes = received.specification;
+    let mut descriptors = received.descriptors.into_iter();
     let mut next = |name: &str| {
-        received.next().ok_or_else(|| Failure::plain(Step::Specification, name.to_owned()))
+        descriptors.next().ok_or_else(|| Failure::plain(Step::Specification, name.to_owned()))
     };
-    let (memory, stdin) = (next("memory file")?, next("standard input")?);
-    let bytes = descriptors::read_all(&memory).step(Step::Specification, "memory file")?;
+    let memory = if bytes.is_empty() { Some(next("memory file")?) } else { None };
+    if let Some(memory) = &memory {
+        bytes = descriptors::read_all(memory).step(Step::Specification, "memory file")?;
+    }
+    let stdin = next("standard input")?;
     let specification = Specification::from_bytes(&bytes)
         .ok_or_else(|| Failure::plain(Step::Specification, "malformed"))?;
     if specification.streams {

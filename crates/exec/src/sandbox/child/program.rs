@@ -34,37 +34,79 @@ pub(super) fn execute(
     specification: &Specification,
     additions: &[(OsString, OsString)],
 ) -> Failure {
-    let error = execve(specification, additions);
-    Failure::new(Step::Execute, specification.program.to_string_lossy(), error)
+    match Image::new(specification, additions) {
+        Ok(image) => image.execute(),
+        Err(failure) => failure,
+    }
 }
 
-/// `execve`, and not `execvp` as the standard library's: that one hands a file which is no program
-/// to a shell.
-fn execve(specification: &Specification, additions: &[(OsString, OsString)]) -> io::Error {
-    let own = |(name, _): &&(OsString, OsString)| additions.iter().all(|(other, _)| other != name);
-    let inherited = specification.profile.environment.iter().filter(own);
-    let environment: io::Result<Vec<_>> = inherited.chain(additions).map(assignment).collect();
-    let program = CString::new(specification.program.as_os_str().as_bytes());
-    let arguments: Result<Vec<_>, _> =
-        specification.arguments.iter().map(|text| CString::new(text.as_bytes())).collect();
-    let (Ok(program), Ok(arguments), Ok(environment)) = (program, arguments, environment) else {
-        return io::Error::from_raw_os_error(libc::EINVAL);
-    };
-    let pointers = |texts: &[CString]| -> Vec<*const c_char> {
-        texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
-    };
-    let (arguments, environment) = (pointers(&arguments), pointers(&environment));
-    #[expect(unsafe_code, reason = "the pointers lead into texts that outlive the calls")]
-    unsafe {
-        // The runtime of Rust ignores it.
-        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
-        // A reaper takes none.
-        let mut none = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-        libc::execve(program.as_ptr(), arguments.as_ptr(), environment.as_ptr());
+/// What is handed to the kernel to become the program.
+pub(super) struct Image {
+    program: CString,
+    arguments: Texts,
+    environment: Texts,
+}
+
+impl Image {
+    /// The program with its environment and these variables.
+    pub(super) fn new(
+        specification: &Specification,
+        additions: &[(OsString, OsString)],
+    ) -> Result<Self, Failure> {
+        let own =
+            |(name, _): &&(OsString, OsString)| additions.iter().all(|(other, _)| other != name);
+        let inherited = specification.profile.environment.iter().filter(own);
+        let environment: io::Result<Vec<_>> = inherited.chain(additions).map(assignment).collect();
+        let program = CString::new(specification.program.as_os_str().as_bytes());
+        let arguments: Result<Vec<_>, _> =
+            specification.arguments.iter().map(|text| CString::new(text.as_bytes())).collect();
+        let (Ok(program), Ok(arguments), Ok(environment)) = (program, arguments, environment)
+        else {
+            let error = io::Error::from_raw_os_error(libc::EINVAL);
+            return Err(Failure::new(
+                Step::Execute,
+                specification.program.to_string_lossy(),
+                error,
+            ));
+        };
+        Ok(Self { program, arguments: Texts::new(arguments), environment: Texts::new(environment) })
     }
-    io::Error::last_os_error()
+
+    /// `execve`, and not `execvp` as the standard library's: that one hands a file which is no
+    /// program to a shell. Returns only when that failed.
+    pub(super) fn execute(&self) -> Failure {
+        #[expect(unsafe_code, reason = "the pointers lead into texts that outlive the calls")]
+        unsafe {
+            // The runtime of Rust ignores it.
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            // A reaper takes none.
+            let mut none = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&raw mut none);
+            libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+            let (arguments, environment) = (&self.arguments, &self.environment);
+            libc::execve(
+                self.program.as_ptr(),
+                arguments.pointers.as_ptr(),
+                environment.pointers.as_ptr(),
+            );
+        }
+        let error = io::Error::last_os_error();
+        Failure::new(Step::Execute, self.program.to_string_lossy(), error)
+    }
+}
+
+/// Texts as the kernel takes them: pointers, the last of them null.
+struct Texts {
+    pointers: Vec<*const c_char>,
+    /// Where they lead.
+    _texts: Vec<CString>,
+}
+
+impl Texts {
+    fn new(texts: Vec<CString>) -> Self {
+        let pointers = texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect();
+        Self { pointers, _texts: texts }
+    }
 }
 
 /// `NAME=value`.

@@ -63,7 +63,7 @@ impl Reaper {
         // What finishes by itself within the grace was not left behind.
         let quiet = reap_for(order.specification.profile.limits.grace);
         let left_behind = if quiet { 0 } else { hunt() };
-        Ok(Ended { wait_status, left_behind, stopped: false })
+        Ok(Ended { wait_status, left_behind, stopped: false, free: false })
     }
 
     /// Forgets the signals so far: what they tell is looked at now.
@@ -71,6 +71,11 @@ impl Reaper {
         let mut signals = [0; 512];
         while matches!(rustix::io::read(&self.children, &mut signals), Ok(1..)) {}
     }
+}
+
+/// Whether nothing is below this process, not even to be collected.
+pub(super) fn is_alone() -> bool {
+    matches!(wait(WaitOptions::NOHANG), Err(rustix::io::Errno::CHILD))
 }
 
 /// Collects what has ended; the wait status of the main process, if that has.
