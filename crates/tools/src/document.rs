@@ -38,6 +38,11 @@ fn ends_open(run: &Run) -> io::Result<bool> {
     Ok(read == 1 && byte != *b"\n")
 }
 
+/// Whether it waits for its turn to be stored.
+pub(crate) fn is_big(run: &Run) -> bool {
+    run.stdout.len() + run.stderr.len() >= BIG
+}
+
 /// Stores the document of a run under a label.
 pub(crate) fn store(
     context: &Context,
@@ -45,8 +50,7 @@ pub(crate) fn store(
     label: Label<'_>,
     observer: Option<&mut dyn Observer>,
 ) -> Result<Receipt, StoreError> {
-    let big = run.stdout.len() + run.stderr.len() >= BIG;
-    let _turn = big.then(|| context.queue_blocking(Work::Store));
+    let _turn = is_big(run).then(|| context.queue_blocking(Work::Store));
     let mut bytes = reader(run).map_err(StoreError::Source)?;
     let receipt =
         context.root.store.add(NewDocument::new(label, Origin::Run), &mut bytes, observer)?;

@@ -1,6 +1,7 @@
 //! Does the same with many things, several at a time: whoever is done takes the next one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
 
 /// Calls `work` with each number below `count`, by so many threads (the calling one among them). What it
 /// answers, by number; `None` where there is no answer. A thread whose work answers `None` takes no more.
@@ -40,6 +41,57 @@ pub(crate) fn side_by_side<T: Send>(
     answers
 }
 
+/// What the first step of two has come to.
+pub(crate) enum Step<M, T> {
+    /// The answer: there is no second step.
+    Done(T),
+    /// What the second step makes the answer of.
+    Left(M),
+}
+
+/// As [`side_by_side`], with a second step that another thread does, so that the next one's first step
+/// does not wait for it.
+pub(crate) fn in_two_steps<M: Send, T: Send>(
+    count: usize,
+    threads: usize,
+    first: impl Fn(usize) -> Option<Step<M, T>> + Sync,
+    second: impl Fn(usize, M) -> T + Send,
+) -> Vec<Option<T>> {
+    if count < 2 {
+        let both = |number| match first(number)? {
+            Step::Done(answer) => Some(answer),
+            Step::Left(left) => Some(second(number, left)),
+        };
+        return (0..count).map(both).collect();
+    }
+    std::thread::scope(|scope| {
+        // No more is left for the second step than the first one does at a time.
+        let (hand, handed) = sync_channel(threads);
+        let second = scope.spawn(move || {
+            let done = handed.iter().map(|(number, left)| (number, second(number, left)));
+            done.collect::<Vec<_>>()
+        });
+        let firsts = side_by_side(count, threads, |number| match first(number)? {
+            Step::Done(answer) => Some(Some(answer)),
+            // Nobody takes it when the other thread has panicked, which is said below.
+            Step::Left(left) => hand.send((number, left)).ok().map(|()| None),
+        });
+        drop(hand);
+        let mut answers: Vec<Option<T>> = firsts.into_iter().map(Option::flatten).collect();
+        match second.join() {
+            Ok(more) => {
+                for (number, answer) in more {
+                    if let Some(place) = answers.get_mut(number) {
+                        *place = Some(answer);
+                    }
+                }
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        answers
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
@@ -57,6 +109,45 @@ mod tests {
             assert_eq!(answers, (0..count).map(|number| Some(number * 2)).collect::<Vec<_>>());
             assert_eq!(done.into_inner(), count);
         }
+    }
+
+    #[test]
+    fn the_second_step_goes_on_beside_the_next_first_one() {
+        // The second step of each waits for the first step of the one behind it.
+        let together = Barrier::new(2);
+        let answers = in_two_steps(
+            4,
+            1,
+            |number| {
+                if number > 0 {
+                    together.wait();
+                }
+                Some(Step::Left(number))
+            },
+            |number, left| {
+                if number < 3 {
+                    together.wait();
+                }
+                left * 2
+            },
+        );
+        assert_eq!(answers, [Some(0), Some(2), Some(4), Some(6)]);
+        for count in [0, 1, 5] {
+            let first = |number| match number {
+                3 => None,
+                number if number % 2 == 0 => Some(Step::Done(number)),
+                number => Some(Step::Left(number)),
+            };
+            let answers = in_two_steps(count, 1, first, |number, left| number + left);
+            let wanted = [Some(0), Some(2), Some(2), None, None];
+            assert_eq!(answers, wanted[..count]);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "second")]
+    fn a_panic_of_the_second_step_is_the_callers() {
+        in_two_steps(9, 2, |number| Some(Step::<_, ()>::Left(number)), |_, _| panic!("second"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use quietcontext_exec::{Input, Program, RunRequest, Streams};
+use quietcontext_exec::{Input, Program, Run, RunRequest, Streams};
 use quietcontext_store::{DocumentId, Label, Query, Scope, StoreError};
 
 use crate::answer::Draft;
@@ -21,7 +21,7 @@ use crate::render::{self, counted, one_line};
 use crate::root::{check_root, working_directory};
 use crate::schedule::Work;
 use crate::search::{Checked, fresh, hit_lines, query_line, stored_list, verdict_line};
-use crate::side_by_side::side_by_side;
+use crate::side_by_side::{Step, in_two_steps};
 
 mod entry;
 
@@ -44,16 +44,24 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
     let names = names(&request.commands);
     let total = request.commands.len();
     let done = AtomicUsize::new(0);
-    let outcomes = side_by_side(total, request.concurrency, |index| {
-        let (command, name) = (request.commands.get(index)?, names.get(index)?);
+    let store = |index: usize, run| {
+        let name = names.get(index).map_or("", String::as_str);
+        let outcome = stored(context, run, name, &number);
+        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+        context.progress(done as f64, Some(total as f64), name);
+        outcome
+    };
+    let run = |index| {
+        let command = request.commands.get(index)?;
         if context.late() || context.cancel.is_cancelled() {
             return None;
         }
-        let outcome = one(context, command, name, &number, &cwd);
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        context.progress(done as f64, Some(total as f64), name);
-        Some(outcome)
-    });
+        let run = run(context, command, &cwd);
+        // What takes long to store is stored by as many as run.
+        let small = run.as_ref().is_ok_and(|run| !document::is_big(run));
+        Some(if small { Step::Left(run) } else { Step::Done(store(index, run)) })
+    };
+    let outcomes = in_two_steps(total, request.concurrency, run, store);
     context.check_cancelled()?;
     let entries: Vec<Entry> = names
         .into_iter()
@@ -84,13 +92,8 @@ fn names(commands: &[Command]) -> Vec<String> {
         .collect()
 }
 
-fn one(
-    context: &Context,
-    command: &Command,
-    name: &str,
-    number: &Result<u64, StoreError>,
-    cwd: &std::path::Path,
-) -> Outcome {
+/// Runs one of the commands.
+fn run(context: &Context, command: &Command, cwd: &std::path::Path) -> Result<Run, ToolError> {
     let context = &context.part(context.queue_blocking(Work::Run));
     let authorized = context.root.policy.authorize(
         &context.shared.executor,
@@ -104,7 +107,17 @@ fn one(
             view: context.view(),
         },
     );
-    let run = match authorized.and_then(|run| execute::run(context, &run)) {
+    authorized.and_then(|run| execute::run(context, &run))
+}
+
+/// Stores what it printed.
+fn stored(
+    context: &Context,
+    run: Result<Run, ToolError>,
+    name: &str,
+    number: &Result<u64, StoreError>,
+) -> Outcome {
+    let run = match run {
         Ok(run) => run,
         Err(error) => return Outcome::NotRun(error),
     };
