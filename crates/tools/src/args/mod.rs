@@ -270,6 +270,91 @@ mod tests {
         }
     }
 
+    /// What is of another kind, or contradicts itself, is refused by its name with what was sent.
+    #[test]
+    fn what_cannot_be_meant_is_refused_by_its_name() {
+        fn said<T>(parsed: Result<T, ToolError>) -> String {
+            parsed.err().map(|error| error.to_string()).unwrap_or_default()
+        }
+        let many = vec!["x"; limits::ITEMS + 1];
+        let refused = |tool: &str, sent: Value| {
+            let arguments = sent.as_object().cloned().unwrap_or_default();
+            match tool {
+                "batch" => said(batch::parse(arguments)),
+                "fetch-index" => said(fetch_index::parse(arguments)),
+                "index" => said(index::parse(arguments)),
+                _ => said(search::parse(arguments)),
+            }
+        };
+        for (tool, sent, says) in [
+            (
+                "batch",
+                json!({"commands": [{"label": 1, "command": "x"}]}),
+                "commands[].label must be a string, got \"1\"",
+            ),
+            (
+                "batch",
+                json!({"commands": [{"command": {}}]}),
+                "commands[].command must be a string, got an object",
+            ),
+            ("batch", json!({"commands": ["x\0y"]}), "commands has a command with a NUL character"),
+            (
+                "fetch-index",
+                json!({"url": "a", "requests": ["b"]}),
+                "url and requests are both given",
+            ),
+            (
+                "fetch-index",
+                json!({"requests": ["b"], "source": "s"}),
+                "source goes into each of requests",
+            ),
+            (
+                "fetch-index",
+                json!({"requests": true}),
+                "requests must be an array of {url, source} objects",
+            ),
+            (
+                "fetch-index",
+                json!({"requests": [{"url": "a", "source": 7}]}),
+                "requests[].source must be a string, got \"7\"",
+            ),
+            (
+                "fetch-index",
+                json!({"requests": [7]}),
+                "requests[] must be an object or a URL, got \"7\"",
+            ),
+            ("index", json!({"path": ""}), "path is empty"),
+            (
+                "search",
+                json!({"queries": ["a"], "refs": ["r:1"]}),
+                "queries and refs are both given",
+            ),
+            ("search", json!({"queries": []}), "queries must hold at least one query"),
+            (
+                "search",
+                json!({"queries": {}}),
+                "queries must be an array of strings, got an object",
+            ),
+            ("search", json!({"queries": many}), "queries may hold at most"),
+            (
+                "search",
+                json!({"queries": ["a"], "preview": "perhaps"}),
+                "preview must be true or false, got the string",
+            ),
+            ("search", json!({"refs": {}}), "refs must be an array of references"),
+            (
+                "search",
+                json!({"refs": [null]}),
+                "refs[] must be a reference such as r:7 or r:7-12, got null",
+            ),
+        ] {
+            let line = refused(tool, sent.clone());
+            assert!(line.starts_with(says), "{tool} {sent}: {line:?}");
+        }
+        let control = refused("search", json!({"queries": ["a"], "content_type": "prose"}));
+        assert_eq!(control, "");
+    }
+
     #[test]
     fn older_names_are_accepted_once() {
         let mut read = fields(json!({"timeout": "5000"})).unwrap();

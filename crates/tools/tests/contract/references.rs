@@ -35,6 +35,39 @@ fn the_tail_of_a_document_is_read_to_its_present_end() {
     assert!(skipped.lines().nth(1).unwrap().starts_with('0'), "{skipped}");
 }
 
+/// A program gets the text of a part as it is read by reference, from the byte that is named.
+#[test]
+fn a_part_of_a_document_is_given_to_a_program() {
+    let w = Workspace::new();
+    let text: String = (0..9_000).map(|i| format!("row {i} with some words\n")).collect();
+    w.write("rows.txt", &text);
+    let range = reference(&w.ok("index", json!({"path": "rows.txt"})));
+    let (first, last) = range.trim_start_matches("r:").split_once('-').unwrap();
+    let (first, last): (u64, u64) = (first.parse().unwrap(), last.parse().unwrap());
+    assert!(last > first + 3, "{range}");
+    let given = |path: &str| {
+        let code = "import sys; sys.stdout.write(sys.stdin.read())";
+        let answer = json!({"path": path, "language": "python", "code": code});
+        let said = w.run("exec-file", answer);
+        if said.contains(" · r:") { w.read_all(&reference(&said), 8_192) } else { said }
+    };
+    let part = format!("r:{}-{}", first + 1, first + 2);
+    let read = w.read_all(&part, 8_192);
+    assert!(text.contains(&read) && read.len() > 100, "{read}");
+    assert_eq!(given(&part), read);
+    assert_eq!(given(&format!("r:{}@9-{}", first + 1, first + 2)), read[9..]);
+    assert_eq!(
+        given(&format!("r:{}-", first + 1)),
+        w.read_all(&format!("r:{}-", first + 1), 8_192)
+    );
+    assert_eq!(given(&range), text, "the control: the whole of it");
+    let call = |path: String| json!({"path": path, "language": "shell", "code": "cat"});
+    let error = w.error("exec-file", call(format!("r:{}-{}", first, last + 9)));
+    assert!(error.contains("leaves its document"), "{error}");
+    let error = w.error("exec-file", call(".".to_owned()));
+    assert!(error.contains("is a directory; name a regular file"), "{error}");
+}
+
 #[test]
 fn a_reference_that_leads_nowhere_says_why() {
     let w = Workspace::new();

@@ -13,6 +13,34 @@ fn commands(text: &str, dialect: Dialect) -> Result<Vec<String>, Unclear> {
     Ok(script.commands.iter().map(words).filter(|text| !text.is_empty()).collect())
 }
 
+/// A name spelled with them is the name that runs.
+#[test]
+fn an_escape_in_dollar_quotes_is_the_byte_that_bash_makes_of_it() {
+    for (escape, byte) in [
+        ("a", "\u{7}"),
+        ("b", "\u{8}"),
+        ("e", "\u{1b}"),
+        ("E", "\u{1b}"),
+        ("f", "\u{c}"),
+        ("n", "\n"),
+        ("r", "\r"),
+        ("t", "\t"),
+        ("v", "\u{b}"),
+        ("\\", "\\"),
+        ("'", "'"),
+        ("\"", "\""),
+        ("?", "?"),
+        ("x72", "r"),
+        ("x7", "\u{7}"),
+        ("162", "r"),
+        ("u0072", "r"),
+        ("U00000072", "r"),
+    ] {
+        let found = commands(&format!("a$'\\{escape}'m"), Dialect::Bash);
+        assert_eq!(found.ok(), Some(vec![format!("a{byte}m")]), "{escape}");
+    }
+}
+
 #[test]
 fn every_place_where_a_command_may_stand_is_found() {
     for text in [

@@ -174,6 +174,13 @@ fn a_command_that_is_not_literal_is_refused() {
         );
         assert!(verdict.len() <= 500 && !verdict.contains('\n'), "{verdict}");
     }
+    // Deeper than is followed: shells in shells, and substitutions in substitutions.
+    let shells = format!("{}curl x", "env ".repeat(30));
+    let nested = format!("{}curl x{}", "echo $(".repeat(60), ")".repeat(60));
+    for text in [&shells, &nested] {
+        let verdict = place.shell(text);
+        assert!(verdict.contains("nesting too deep"), "{text:?}: {verdict:?}");
+    }
     // The control: without a rule none of them is looked at.
     place.deny(USER, &["Read(x)", "WebFetch(domain:example.com)"]);
     for text in texts {

@@ -60,6 +60,11 @@ fn a_rule_file_that_cannot_be_used_is_a_refusal() {
         place.write(USER, text);
         assert!(place.policy().rules().is_ok(), "{text:?}");
     }
+    // A file that is too large is not read in part.
+    let place = Place::new();
+    place.write(USER, &format!("{{}}{}", " ".repeat(4 << 20)));
+    let line = place.policy().rules().unwrap_err().to_string();
+    assert!(line.contains("it is larger than 4 MiB"), "{line}");
     // What is no regular file: a directory, a pipe, a link in a circle.
     let place = Place::new();
     std::fs::create_dir_all(place.at(PROJECT)).unwrap();
