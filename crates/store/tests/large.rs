@@ -4,10 +4,11 @@
 mod common;
 
 use std::io::{self, Read};
+use std::time::{Duration, Instant};
 
 use common::{raw, run, store_in, view};
 use quietcontext_store::{
-    ChunkId, Label, Last, Location, NewDocument, Origin, Span, Status, StoreError,
+    ChunkId, Label, Last, Location, NewDocument, Origin, Query, Scope, Span, Status, StoreError,
 };
 
 fn lines(count: usize) -> Vec<u8> {
@@ -51,6 +52,37 @@ fn a_large_file_of_other_origin_is_cut_in_windows_too() {
     let new = NewDocument::new(Label::Fixed("big.txt"), Origin::File);
     let receipt = store.add(new, &mut &bytes[..], None).unwrap();
     assert_eq!(view(&store, receipt.document).as_bytes(), bytes);
+}
+
+/// Terms that stand in more chunks than one search reads: the rarer word decides, and then the newest.
+#[test]
+fn words_that_stand_everywhere_are_searched_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let mut writer = store.writer().unwrap();
+    let mut add = |label: &str, text: &str| {
+        let mut new = NewDocument::new(Label::Fixed(label), Origin::Content);
+        new.name = Some(label);
+        writer.add(new, &mut text.as_bytes(), None).unwrap();
+    };
+    add("old both", "alpha and beta beside a zebra\n");
+    add("old neither", "a zebra alone\n");
+    for number in 0..15_200 {
+        add(&format!("many {number}"), &format!("alpha {number} beta\n"));
+    }
+    writer.finish().unwrap();
+    while !store.finish_pending(Instant::now() + Duration::from_mins(1)).unwrap() {}
+    let found = |text: &str| -> Vec<String> {
+        let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
+        store.search(&query).unwrap().hits.into_iter().map(|hit| hit.source).collect()
+    };
+    assert_eq!(found("zebra alpha beta")[0], "old both");
+    assert_eq!(found("zebra alpha")[..2], ["old both", "old neither"]);
+    for text in ["alpha", "alpha beta"] {
+        let all = found(text);
+        assert_eq!(all.len(), 3, "{text}");
+        assert!(all.iter().all(|source| source.starts_with("many ")), "{text}: {all:?}");
+    }
 }
 
 /// Fails after some bytes.
