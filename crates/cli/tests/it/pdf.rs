@@ -3,10 +3,11 @@
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::json;
 
-use crate::harness::World;
+use crate::harness::{PATIENCE, World, wait_until};
 
 const MANUAL: &[u8] = include_bytes!("../data/manual.pdf");
 const SCAN: &[u8] = include_bytes!("../data/scan.pdf");
@@ -229,5 +230,36 @@ fn hostile_documents_are_one_line_and_the_server_goes_on() {
         fs::write(world.work().join("good.pdf"), pdf(&good)).unwrap();
         let answer = server.call("index", json!({"path": "good.pdf"}));
         assert!(answer.text.ends_with(" · 1 page"), "the control: {answer:?}");
+    }
+}
+
+/// Forms that draw each other twice, so deep that nobody waits for the end of it.
+#[test]
+fn a_reader_that_would_not_end_is_stopped_with_its_call() {
+    let mut objects = page(b"/X Do", "/XObject<</X 5 0 R>>");
+    for next in 6..46 {
+        objects.push(format!("<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X {next} 0 R>>>>/Length 11>>\nstream\n/X Do /X Do\nendstream").into_bytes());
+    }
+    objects.push(
+        b"<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Length 1>>\nstream\nq\nendstream".to_vec(),
+    );
+    for flags in [&[][..], &["--sandbox", "off"]] {
+        let world = World::outside_of_tmp();
+        let file = world.work().join("slow.pdf");
+        fs::write(&file, pdf(&objects)).unwrap();
+        let read = || {
+            let processes = fs::read_dir("/proc").unwrap().flatten();
+            let mut inputs =
+                processes.filter_map(|one| fs::read_link(one.path().join("fd/0")).ok());
+            inputs.any(|input| input == file)
+        };
+        let mut server = crate::harness::Server::start(world.command(flags));
+        server.initialize();
+        server.begin(7, "index", json!({"path": "slow.pdf"}));
+        wait_until(PATIENCE, read).expect("the control: it is being read");
+        server.notify("notifications/cancelled", json!({ "requestId": 7 }));
+        wait_until(Duration::from_secs(5), || !read()).expect("its reader is stopped");
+        server.ping(PATIENCE);
+        assert!(server.unasked().is_empty(), "a cancelled call has no answer");
     }
 }
