@@ -5,8 +5,9 @@
 //! length of the rest, and the rest. Numbers are LEB128. `text` is one zstd frame.
 
 use std::io;
+use std::sync::OnceLock;
 
-use crate::search::{Sketch, Sketcher};
+use crate::search::{Beginnings, Sketch, Sketcher};
 
 /// A block is closed when its text has reached this many bytes. 16 KiB compress to within a tenth
 /// of what 64 KiB do, and decode in about 20 µs.
@@ -174,6 +175,8 @@ pub(crate) struct Block {
     text: String,
     titles: String,
     heads: Vec<Head>,
+    /// By chunk, made when it is first searched.
+    beginnings: Vec<OnceLock<Beginnings>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +219,8 @@ impl Block {
         }
         let text = decompressor.decompress(row.text, at as usize).ok()?;
         let text = String::from_utf8(text).ok().filter(|text| text.len() as u64 == at)?;
-        Some(Block { first: row.first, document: row.document, text, titles, heads })
+        let beginnings = heads.iter().map(|_| OnceLock::new()).collect();
+        Some(Block { first: row.first, document: row.document, text, titles, heads, beginnings })
     }
 
     /// Number of its last chunk.
@@ -242,6 +246,12 @@ impl Block {
     /// The text of the chunk at this place in the block; empty when there is none.
     pub(crate) fn body(&self, index: usize) -> &str {
         self.heads.get(index).and_then(|head| slice(&self.text, head.text)).unwrap_or_default()
+    }
+
+    /// How the tokens begin of the chunk at this place in the block.
+    pub(crate) fn beginnings(&self, index: usize) -> &Beginnings {
+        let kept = self.beginnings.get(index);
+        kept.map_or(Beginnings::NONE, |kept| kept.get_or_init(|| Beginnings::of(self.body(index))))
     }
 
     /// First and last line of the chunk at this place in the block.

@@ -19,7 +19,7 @@ use crate::pool::lock;
 use crate::read::{Blocks, visible};
 use crate::row::{DocumentRow, LABEL, LabelRow};
 use crate::search::{
-    self, ChunkTexts, FastBuild, Found, Query, Scope, ScopedDocument, Shared, Sketch,
+    self, Beginnings, ChunkTexts, FastBuild, Found, Query, Scope, ScopedDocument, Shared, Sketch,
 };
 
 /// Chunks that are indexed before a search rather than scanned by it: about 15 ms of work. To scan them
@@ -54,6 +54,11 @@ impl ChunkText {
     /// Its text.
     pub(crate) fn body(&self) -> &str {
         self.block.body(self.index)
+    }
+
+    /// How its tokens begin.
+    pub(crate) fn beginnings(&self) -> &Beginnings {
+        self.block.beginnings(self.index)
     }
 
     /// Its first and last line, from 1.

@@ -44,7 +44,7 @@ const LENGTHS: [u16; 256] = {
 };
 
 /// Whether a word may be in one of the lists.
-fn may_tell(word: &str) -> bool {
+pub(super) fn may_tell(word: &str) -> bool {
     word.len() < 16
         && word
             .bytes()
@@ -132,9 +132,9 @@ impl<'q> Definitions<'q> {
         self.fit
     }
 
-    /// Whether a word that comes next must be met.
-    pub(super) fn concern(&self, word: &str) -> bool {
-        self.state != State::Elsewhere || self.is_data || may_tell(word)
+    /// Whether the word that comes next must be met, whatever it is; else only one that [`may_tell`].
+    pub(super) fn await_word(&self) -> bool {
+        self.state != State::Elsewhere || self.is_data
     }
 
     /// The next word of the text, and the byte it starts at. True when it is a defined name.

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::definition::{Definitions, Fit};
+use super::beginnings::{Beginnings, Stretch};
+use super::definition::{Definitions, Fit, may_tell};
 use super::fold::{fold, fold_into};
 use super::forms::{Form, Forms};
 use super::lines::{Lines, Parts};
@@ -15,6 +16,7 @@ use super::porter::{base, stem};
 use super::query::{Request, Term, TermKind};
 use super::sketch::Sketch;
 use super::tokens::{Run, Splitter, is_cjk, pairs, runs};
+use crate::store::ChunkText;
 
 /// What was seen of one term.
 #[derive(Clone, Copy, Debug, Default)]
@@ -83,6 +85,14 @@ struct Token {
     surface: f64,
 }
 
+/// Title and path of the chunk read last, and what was seen of the terms there.
+#[derive(Default)]
+struct Around {
+    title: String,
+    path: String,
+    seen: Vec<SeenTerm>,
+}
+
 /// Reads chunks for one request.
 pub(super) struct Reader<'q> {
     request: &'q Request,
@@ -96,6 +106,8 @@ pub(super) struct Reader<'q> {
     average_tokens: f64,
     cjk: bool,
     splitter: Splitter,
+    beginnings: Beginnings,
+    around: Around,
     stemmed: Vec<u8>,
     based: Vec<u8>,
     lower: String,
@@ -120,6 +132,8 @@ impl<'q> Reader<'q> {
             average_tokens: (average_bytes / 5.5).max(1.0),
             cjk: request.terms.iter().any(|term| term.kind == TermKind::Cjk),
             splitter: Splitter::default(),
+            beginnings: Beginnings::default(),
+            around: Around::default(),
             stemmed: Vec::new(),
             based: Vec::new(),
             lower: String::new(),
@@ -128,54 +142,58 @@ impl<'q> Reader<'q> {
         }
     }
 
-    /// Calls `each` with every token of a text that is a form of a term. Answers the number of
-    /// tokens.
-    fn tokens(&mut self, text: &str, each: &mut dyn FnMut(&Token)) -> u32 {
+    /// Calls `each` with every token of a text that is a form of a term.
+    fn tokens(&mut self, text: &str, beginnings: &Beginnings, each: &mut dyn FnMut(&Token)) {
         let Reader { request, forms, splitter, stemmed, based, cjk, definitions, names, .. } = self;
         names.clear();
-        let mut place = 0;
-        let mut meet = |at: usize, token: &str, is_pair: bool| {
-            place += 1;
-            if token.is_empty() || !forms.begin_like(token) {
-                return;
-            }
-            let stem = if is_pair { token } else { stem(token, stemmed) };
-            for Form { term, weight, base: wanted } in forms.of(stem) {
-                let surface = request.terms.get(*term).is_some_and(|term| term.text == token);
-                let derived = !surface && wanted.is_some_and(|wanted| base(token, based) != wanted);
-                let weight = if derived { weight * DERIVED } else { *weight };
-                let surface = if surface {
-                    1.0
-                } else if derived {
-                    0.0
-                } else {
-                    INFLECTED
-                };
-                each(&Token { place, at, term: *term, weight, surface });
-            }
-        };
-        let mut runs = runs(text);
-        while let Some((start, run)) = runs.next() {
+        let mut from = 0;
+        while let Some(stretch) = {
+            let all = definitions.await_word();
+            beginnings.next(from, |beginning| all || forms.may_begin(beginning))
+        } {
+            from = stretch.end;
+            let Stretch { start, first, .. } = stretch;
+            let mut runs = runs(text.get(start..).unwrap_or_default());
+            let Some((_, run)) = runs.next() else { continue };
+            let mut place = first as u32;
+            let mut meet = |token: &str, is_pair: bool| {
+                place += 1;
+                if token.is_empty() || !forms.begin_like(token) {
+                    return;
+                }
+                let stem = if is_pair { token } else { stem(token, stemmed) };
+                for Form { term, weight, base: wanted } in forms.of(stem) {
+                    let surface = request.terms.get(*term).is_some_and(|term| term.text == token);
+                    let derived =
+                        !surface && wanted.is_some_and(|wanted| base(token, based) != wanted);
+                    let weight = if derived { weight * DERIVED } else { *weight };
+                    let surface = if surface {
+                        1.0
+                    } else if derived {
+                        0.0
+                    } else {
+                        INFLECTED
+                    };
+                    each(&Token { place, at: start, term: *term, weight, surface });
+                }
+            };
             match run {
                 Run::Word(word) => {
-                    if definitions.concern(word) && definitions.meet(text, start, word) {
+                    let telling = definitions.await_word() || may_tell(word);
+                    if telling && definitions.meet(text, start, word) {
                         names.push(start..start + word.len());
                     }
-                    // Most words are no part of the query, and a look at three letters shows it.
                     if !runs.was_plain(word) {
                         let wanted = |part: &str| forms.begin_like(part);
-                        splitter.compound(word, &wanted, &mut |token| meet(start, token, false));
+                        splitter.compound(word, &wanted, &mut |token| meet(token, false));
                     } else if forms.begin_like(word) {
-                        splitter.word(word, &mut |token| meet(start, token, false));
-                    } else {
-                        meet(start, "", true);
+                        splitter.word(word, &mut |token| meet(token, false));
                     }
                 }
-                Run::Cjk(run) if *cjk => pairs(run, &mut |pair| meet(start, pair, true)),
-                Run::Cjk(run) => run.chars().for_each(|_| meet(start, "", true)),
+                Run::Cjk(run) if *cjk => pairs(run, &mut |pair| meet(pair, true)),
+                Run::Cjk(_) => {}
             }
         }
-        place
     }
 
     /// The rarity of what a chunk may hold: a quick look before a thorough one.
@@ -192,24 +210,17 @@ impl<'q> Reader<'q> {
         self.forms.promise_of(sketch)
     }
 
-    /// Reads one chunk; `is_data`: of a document whose keys are names.
-    pub(super) fn read(&mut self, title: &str, path: &str, body: &str, is_data: bool) -> Features {
+    /// Reads one chunk, of a document with this path; `is_data`: of a document whose keys are names.
+    pub(super) fn read(&mut self, chunk: &ChunkText, path: &str, is_data: bool) -> Features {
+        let (title, body, beginnings) = (chunk.title(), chunk.body(), chunk.beginnings());
         let mut terms = vec![SeenTerm::default(); self.request.terms.len()];
-        self.tokens(path, &mut |token| {
-            let seen = &mut terms[token.term];
-            seen.in_path = seen.in_path.max(token.weight);
-        });
-        self.tokens(title, &mut |token| {
-            let seen = &mut terms[token.term];
-            seen.in_title = seen.in_title.max(token.weight);
-            seen.surface = seen.surface.max(token.surface);
-        });
+        self.around(title, path, &mut terms);
         let mut places = std::mem::take(&mut self.places);
         places.clear();
         self.definitions.start(is_data);
         let mut lines = std::mem::take(&mut self.lines);
         lines.start(body);
-        let tokens = self.tokens(body, &mut |token| {
+        self.tokens(body, beginnings, &mut |token| {
             let seen = &mut terms[token.term];
             seen.places += token.weight;
             seen.in_body = seen.in_body.max(token.weight);
@@ -239,7 +250,7 @@ impl<'q> Reader<'q> {
         let line = lines.best(&lower, self.request, &self.parts);
         self.lines = lines;
         let features = Features {
-            length: f64::from(tokens) / self.average_tokens,
+            length: beginnings.tokens() as f64 / self.average_tokens,
             closeness: closeness(&places, self.request),
             line,
             surface,
@@ -267,6 +278,29 @@ impl<'q> Reader<'q> {
         features
     }
 
+    /// Notes the terms in title and path. Those of the chunk before are often the same.
+    fn around(&mut self, title: &str, path: &str, terms: &mut [SeenTerm]) {
+        let Around { title: last_title, path: last_path, seen } = &self.around;
+        if seen.len() == terms.len() && last_title == title && last_path == path {
+            terms.copy_from_slice(seen);
+            return;
+        }
+        let mut beginnings = std::mem::take(&mut self.beginnings);
+        beginnings.note(path, &mut self.splitter);
+        self.tokens(path, &beginnings, &mut |token| {
+            let seen = &mut terms[token.term];
+            seen.in_path = seen.in_path.max(token.weight);
+        });
+        beginnings.note(title, &mut self.splitter);
+        self.tokens(title, &beginnings, &mut |token| {
+            let seen = &mut terms[token.term];
+            seen.in_title = seen.in_title.max(token.weight);
+            seen.surface = seen.surface.max(token.surface);
+        });
+        self.beginnings = beginnings;
+        self.around = Around { title: title.into(), path: path.into(), seen: terms.to_vec() };
+    }
+
     fn rarity(&self, term: usize) -> f64 {
         self.request.terms.get(term).map_or(0.0, |term| term.rarity)
     }
@@ -279,7 +313,10 @@ impl<'q> Reader<'q> {
         self.definitions.start(false);
         let mut lines = std::mem::take(&mut self.lines);
         lines.start(line);
-        self.tokens(line, &mut |token| lines.mark(token.at, token.term, token.weight));
+        let mut beginnings = std::mem::take(&mut self.beginnings);
+        beginnings.note(line, &mut self.splitter);
+        self.tokens(line, &beginnings, &mut |token| lines.mark(token.at, token.term, token.weight));
+        self.beginnings = beginnings;
         let held = lines.best(&lower, self.request, &self.parts);
         self.lines = lines;
         let asked: f64 = self.request.asked().map(|term| term.rarity).sum();

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 
+use super::beginnings::{Beginning, PAIRS};
 use super::expand::FastBuild;
 use super::query::{Alternative, Request};
 use super::sketch::{Sketch, places};
@@ -22,7 +23,7 @@ pub(super) struct Form<'q> {
 pub(super) struct Forms<'q> {
     stems: HashMap<&'q str, Vec<Form<'q>>, FastBuild>,
     /// By the codes of two letters: those that may come third, one bit each.
-    beginnings: [u32; 1 << (2 * CODE_BITS)],
+    beginnings: [u32; PAIRS],
     /// By term: what its words begin with, and what the term is worth.
     hints: Vec<(f64, Vec<Hint<'q>>)>,
 }
@@ -37,16 +38,15 @@ struct Hint<'q> {
 impl<'q> Forms<'q> {
     pub(super) fn new(request: &'q Request) -> Self {
         let mut stems: HashMap<&str, Vec<Form<'_>>, FastBuild> = HashMap::default();
-        let mut beginnings = [0; 1 << (2 * CODE_BITS)];
+        let mut beginnings = [0; PAIRS];
         for (at, term) in request.terms.iter().enumerate() {
             for form in &term.forms {
                 let base = form.base.as_deref();
                 let entry = stems.entry(&form.stem).or_default();
                 entry.push(Form { term: at, weight: form.weight, base });
-                let bytes = form.stem.as_bytes();
-                let (two, third) = beginning(bytes);
-                match bytes.len() {
-                    0 | 1 => beginnings[two..two + (1 << CODE_BITS)].fill(u32::MAX),
+                let (two, third) = Beginning::of(&form.stem).parts();
+                match form.stem.len() {
+                    0 | 1 => beginnings[two..two + 32].fill(u32::MAX),
                     2 | 3 => beginnings[two] = u32::MAX,
                     _ => beginnings[two] |= 1 << third,
                 }
@@ -64,7 +64,12 @@ impl<'q> Forms<'q> {
 
     /// Whether some form may begin as a word does, folded or in ASCII: never a wrong no.
     pub(super) fn begin_like(&self, word: &str) -> bool {
-        let (two, third) = beginning(word.as_bytes());
+        self.may_begin(Beginning::of(word))
+    }
+
+    /// The same of how a word begins.
+    pub(super) fn may_begin(&self, beginning: Beginning) -> bool {
+        let (two, third) = beginning.parts();
         self.beginnings[two] >> third & 1 != 0
     }
 
@@ -90,34 +95,6 @@ fn hint(form: &Alternative) -> Hint<'_> {
     let last = stem.char_indices().next_back().map_or(0, |(at, _)| at);
     let begins = if last > 2 { stem.get(..last).unwrap_or(stem) } else { stem };
     Hint { finder: memmem::Finder::new(begins), places: places(begins.as_bytes()) }
-}
-
-/// Letters have a code of five bits, the same in either case, and so have all other bytes, several the same one.
-const CODE_BITS: usize = 5;
-
-/// The code of a byte. Stemming may make y an i.
-const CODES: [u8; 256] = {
-    let mut codes = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        codes[byte] = match (byte as u8).to_ascii_lowercase() {
-            b'y' => b'i' & 31,
-            letter @ b'a'..=b'z' => letter & 31,
-            b'0'..=b'4' => 27,
-            b'5'..=b'9' => 28,
-            other if other >= 128 => 29 + other % 3,
-            _ => 0,
-        };
-        byte += 1;
-    }
-    codes
-};
-
-/// How a token begins: the codes of its first two bytes together, and that of the third. Stems of four bytes
-/// and more have the first three bytes of their words; 0 stands for what is not there.
-fn beginning(token: &[u8]) -> (usize, u32) {
-    let code = |at: usize| token.get(at).map_or(0, |byte| CODES[usize::from(*byte)]);
-    (usize::from(code(0)) << CODE_BITS | usize::from(code(1)), u32::from(code(2)))
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 //! One search: `query` takes the text apart (`term`), `statistics` asks the store how rare its terms are and
 //! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
 //! `lexicon`), `candidates` finds the chunks worth reading in the index (`postings`), `rate` reads
-//! them and what has no full-text rows yet (what a `sketch` does not deny). `features` notes what matters in a chunk (`forms`,
+//! them and what has no full-text rows yet (what a `sketch` does not deny). `features` notes what matters in a chunk (`beginnings`, `forms`,
 //! `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
 //! decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say what a word is, for
 //! stored text and queries alike; `expand` and `tables` store it.
 
+mod beginnings;
 mod candidates;
 mod definition;
 mod expand;
@@ -50,6 +51,7 @@ use query::Request;
 use rate::{Rated, Rater};
 use statistics::Statistics;
 
+pub(crate) use beginnings::Beginnings;
 pub(crate) use expand::{Expander, FastBuild};
 pub(crate) use lexicon::{Memory, ripe};
 pub(crate) use shared::Shared;

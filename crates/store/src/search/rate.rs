@@ -148,7 +148,7 @@ impl<'a> Rater<'a> {
         let Some(document) = self.texts.document(chunk.document())? else { return Ok(()) };
         let path = document.path.as_deref().unwrap_or(&document.label);
         let is_data = document.kind.is_data();
-        let mut seen = self.reader.read(chunk.title(), path, chunk.body(), is_data);
+        let mut seen = self.reader.read(&chunk, path, is_data);
         seen.begins_document = document.range.is_some_and(|range| range.first == id);
         let score = score(self.request, &seen);
         if score.value > 0.0 {
