@@ -5,11 +5,9 @@
 //! too, since a chunk without any of the rarer terms has little to win.
 
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::expand::FastBuild;
 use super::porter::stem_of;
 use super::postings::{Find, Limits, Postings, any, merge, quoted};
 use super::query::{Request, Term};
@@ -47,27 +45,42 @@ impl Tally {
     }
 }
 
-/// The first few in some order.
+/// The first few in some order; what is behind enough others is not even kept.
 fn top(
-    all: &mut [(u64, Tally)],
+    all: &[(u64, Tally)],
     most: usize,
     order: fn(&(u64, Tally), &(u64, Tally)) -> Ordering,
 ) -> Vec<u64> {
-    if all.len() > most {
-        all.select_nth_unstable_by(most, order);
+    let mut kept: Vec<(u64, Tally)> = Vec::with_capacity(2 * most);
+    let mut last = None;
+    for entry in all {
+        if last.is_some_and(|last| order(entry, &last) == Ordering::Greater) {
+            continue;
+        }
+        kept.push(*entry);
+        if kept.len() == 2 * most {
+            let (_, middle, _) = kept.select_nth_unstable_by(most - 1, order);
+            last = Some(*middle);
+            kept.truncate(most);
+        }
     }
-    all.iter().take(most).map(|(id, _)| *id).collect()
+    if kept.len() > most {
+        kept.select_nth_unstable_by(most - 1, order);
+        kept.truncate(most);
+    }
+    kept.into_iter().map(|(id, _)| id).collect()
 }
 
 /// The candidates of one search, best first by what the index alone can tell.
 pub(super) struct Finder<'a> {
     postings: Postings<'a>,
-    tallies: HashMap<u64, Tally, FastBuild>,
+    /// By chunk, ascending.
+    tallies: Vec<(u64, Tally)>,
 }
 
 impl<'a> Finder<'a> {
     pub(super) fn new(connection: &'a Connection, shared: &'a Shared, limits: &'a Limits) -> Self {
-        Finder { postings: Postings { connection, shared, limits }, tallies: HashMap::default() }
+        Finder { postings: Postings { connection, shared, limits }, tallies: Vec::new() }
     }
 
     /// Reads the index for a request; answers chunk numbers, each once.
@@ -142,32 +155,40 @@ impl<'a> Finder<'a> {
             .map(|term| format!("({})", any(term.forms.iter().map(|form| form.stem.as_str()))))
             .collect();
         let ids = self.postings.newest(&expressions.join(" AND "), NEWEST_OF_COMMON)?;
-        let new: Vec<u64> = ids.into_iter().filter(|id| !self.tallies.contains_key(id)).collect();
+        let known = |id: &u64| self.tallies.binary_search_by_key(id, |(known, _)| *known).is_ok();
+        let mut new: Vec<u64> = ids.into_iter().filter(|id| !known(id)).collect();
+        new.sort_unstable();
         for term in common {
             self.count(term, new.iter().map(|id| (*id, (1.0, 1.0))));
         }
         Ok(())
     }
 
-    /// Adds one term's finds.
+    /// Adds one term's finds, by chunk, ascending.
     fn count(&mut self, term: &Term, found: impl IntoIterator<Item = Find>) {
         let found = found.into_iter();
-        self.tallies.reserve(found.size_hint().0);
+        let before = std::mem::take(&mut self.tallies);
+        self.tallies.reserve(before.len() + found.size_hint().0);
+        let mut before = before.into_iter().peekable();
         for (id, (places, weight)) in found {
-            let tally = self.tallies.entry(id).or_default();
+            while let Some(entry) = before.next_if(|(other, _)| *other < id) {
+                self.tallies.push(entry);
+            }
+            let known = before.next_if(|(other, _)| *other == id);
+            let mut tally = known.map_or_else(Tally::default, |(_, tally)| tally);
             tally.score += term.rarity * weight * saturate(places, 1.0);
             if term.counts() {
                 tally.coverage += term.rarity * weight;
             }
+            self.tallies.push((id, tally));
         }
+        self.tallies.extend(before);
     }
 
     /// The best chunks by score, and those that have the most of what was asked.
     fn best(&self) -> Vec<u64> {
-        let mut all: Vec<(u64, Tally)> =
-            self.tallies.iter().map(|(id, tally)| (*id, *tally)).collect();
-        let mut chosen = top(&mut all, BEST_BY_SCORE, Tally::by_score);
-        for id in top(&mut all, BEST_BY_COVERAGE, Tally::by_coverage) {
+        let mut chosen = top(&self.tallies, BEST_BY_SCORE, Tally::by_score);
+        for id in top(&self.tallies, BEST_BY_COVERAGE, Tally::by_coverage) {
             if !chosen.contains(&id) {
                 chosen.push(id);
             }
@@ -179,7 +200,8 @@ impl<'a> Finder<'a> {
     /// there are more that hold all its terms, or none (a quote may begin and end within a word).
     fn may_hide_phrases(&self, request: &Request) -> bool {
         let all: f64 = request.asked().map(|term| term.rarity).sum();
-        let complete = self.tallies.values().filter(|tally| tally.coverage >= all - 1e-6).count();
+        let complete =
+            self.tallies.iter().filter(|(_, tally)| tally.coverage >= all - 1e-6).count();
         complete > BEST_BY_COVERAGE || (complete == 0 && !request.phrases.is_empty())
     }
 
@@ -256,4 +278,32 @@ fn phrase(text: &str) -> Vec<String> {
         tokens.pop();
     }
     tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_first_few_are_those_of_all_in_order(
+            scores in prop::collection::vec((0u8..9, 0u8..4), 0..300),
+            most in 1usize..50,
+        ) {
+            let tally = |(score, coverage): &(u8, u8)| {
+                Tally { score: f64::from(*score), coverage: f64::from(*coverage) }
+            };
+            let mut all: Vec<(u64, Tally)> = (1..).zip(scores.iter().map(tally)).collect();
+            for order in [Tally::by_score, Tally::by_coverage] {
+                let mut found = top(&all, most, order);
+                all.sort_by(order);
+                let mut expected: Vec<u64> = all.iter().take(most).map(|(id, _)| *id).collect();
+                found.sort_unstable();
+                expected.sort_unstable();
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
 }
