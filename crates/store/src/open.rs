@@ -3,11 +3,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 use sha2::{Digest as _, Sha256};
 
 use crate::Result;
@@ -109,7 +110,19 @@ fn failed(error: &io::Error) -> StoreError {
     }
 }
 
+/// The engine counts its memory under one lock for all connections, and nobody asks: two searches at a
+/// time stood there a tenth of theirs. Heeded before the first connection only.
+fn count_no_memory() {
+    static ONCE: Once = Once::new();
+    #[expect(unsafe_code, reason = "the engine's only way to say it")]
+    ONCE.call_once(|| {
+        // SAFETY: takes an integer, as this option does; refused once the engine is in use.
+        let _taken = unsafe { ffi::sqlite3_config(ffi::SQLITE_CONFIG_MEMSTATUS, 0) };
+    });
+}
+
 fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    count_no_memory();
     let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         .map_err(|error| match StoreError::from(error) {
             StoreError::Engine { source, .. }

@@ -1,7 +1,7 @@
 //! Notices definitions of what a query names: a keyword and then the name, in many languages; in
 //! data, a key, or one that identifies its object and then the value; in pages, an anchor.
 
-use super::fold::fold;
+use super::fold::{fold, fold_into};
 use super::query::{Request, TermKind};
 use super::tokens::parts;
 
@@ -88,6 +88,9 @@ pub(super) struct Definitions<'q> {
     end: usize,
     word_found: bool,
     fit: Fit,
+    /// The name at hand, folded, and without what is no letter: kept, since most texts define something.
+    folded: String,
+    joined: String,
 }
 
 impl<'q> Definitions<'q> {
@@ -110,6 +113,8 @@ impl<'q> Definitions<'q> {
             end: 0,
             word_found: false,
             fit: Fit::None,
+            folded: String::new(),
+            joined: String::new(),
         }
     }
 
@@ -186,17 +191,20 @@ impl<'q> Definitions<'q> {
         if self.words.is_empty() && self.names.is_empty() {
             return;
         }
-        let folded = fold(name);
-        self.word_found |= self.words.contains(&folded);
-        let joined: String = folded.chars().filter(|c| c.is_alphanumeric()).collect();
-        let fit = if self.typed.iter().any(|typed| typed == name) && parts(name).len() > 1 {
+        let Definitions { words, folded, joined, .. } = self;
+        folded.clear();
+        fold_into(name, folded);
+        self.word_found |= words.contains(folded);
+        joined.clear();
+        joined.extend(folded.chars().filter(|c| c.is_alphanumeric()));
+        let fit = if self.typed.iter().any(|typed| typed == name) && parts(name).nth(1).is_some() {
             Fit::Same
-        } else if self.names.contains(&joined) || self.is_repaired(&joined) {
+        } else if self.names.contains(&self.joined) || self.is_repaired(&self.joined) {
             Fit::Style
         } else if self
             .names
             .iter()
-            .any(|wanted| wanted.len() > 6 && joined.ends_with(wanted.as_str()))
+            .any(|wanted| wanted.len() > 6 && self.joined.ends_with(wanted.as_str()))
         {
             Fit::Ends
         } else {

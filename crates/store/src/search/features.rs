@@ -112,6 +112,7 @@ pub(super) struct Reader<'q> {
     based: Vec<u8>,
     lower: String,
     places: Vec<(u32, usize)>,
+    within: Vec<u32>,
     names: Vec<Range<usize>>,
 }
 
@@ -138,6 +139,7 @@ impl<'q> Reader<'q> {
             based: Vec::new(),
             lower: String::new(),
             places: Vec::new(),
+            within: Vec::new(),
             names: Vec::new(),
         }
     }
@@ -251,7 +253,7 @@ impl<'q> Reader<'q> {
         self.lines = lines;
         let features = Features {
             length: beginnings.tokens() as f64 / self.average_tokens,
-            closeness: closeness(&places, self.request),
+            closeness: closeness(&places, self.request, &mut self.within),
             line,
             surface,
             whole: self.whole.as_ref().is_some_and(|text| text.within(&lower)),
@@ -298,7 +300,11 @@ impl<'q> Reader<'q> {
             seen.surface = seen.surface.max(token.surface);
         });
         self.beginnings = beginnings;
-        self.around = Around { title: title.into(), path: path.into(), seen: terms.to_vec() };
+        let Around { title: last_title, path: last_path, seen } = &mut self.around;
+        title.clone_into(last_title);
+        path.clone_into(last_path);
+        seen.clear();
+        seen.extend_from_slice(terms);
     }
 
     fn rarity(&self, term: usize) -> f64 {

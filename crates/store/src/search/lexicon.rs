@@ -4,8 +4,6 @@
 //! into one of the next, sorted, by `upkeep` and outside of any transaction. So adding costs one row,
 //! whatever the size of the store, and a search reads a few dozen rows once and afterwards only new ones.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use rusqlite::{Connection, OptionalExtension as _, Transaction};
 
 /// Lists of one level before they become one list of the next.
@@ -144,36 +142,6 @@ impl Ripe {
     }
 }
 
-/// What searches of one store keep between calls. Belongs to whoever owns the store's connections.
-#[derive(Debug, Default)]
-pub(crate) struct Memory {
-    lexicon: Mutex<Arc<Lexicon>>,
-}
-
-impl Memory {
-    /// Gives its memory back.
-    pub(crate) fn rest(&self) {
-        *self.lexicon.lock().unwrap_or_else(PoisonError::into_inner) = Arc::default();
-    }
-
-    /// The vocabulary as the connection sees it now.
-    pub(super) fn lexicon(&self, connection: &Connection) -> rusqlite::Result<Arc<Lexicon>> {
-        let known = Arc::clone(&self.lexicon.lock().unwrap_or_else(PoisonError::into_inner));
-        let generation = generation(connection)?;
-        let newest = newest(connection)?;
-        if known.generation == generation && known.newest >= newest {
-            return Ok(known);
-        }
-        let mut lexicon =
-            if known.generation == generation { (*known).clone() } else { Lexicon::default() };
-        lexicon.read(connection)?;
-        lexicon.generation = generation;
-        let fresh = Arc::new(lexicon);
-        *self.lexicon.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&fresh);
-        Ok(fresh)
-    }
-}
-
 /// The newest list. Each transaction that adds or removes rows makes a newer one.
 pub(super) fn newest(connection: &Connection) -> rusqlite::Result<i64> {
     connection
@@ -181,20 +149,29 @@ pub(super) fn newest(connection: &Connection) -> rusqlite::Result<i64> {
         .query_row((), |row| row.get(0))
 }
 
-fn generation(connection: &Connection) -> rusqlite::Result<i64> {
-    let found = connection
+/// Which full-text rows there are, by two numbers: no two states of a store have the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct State {
+    /// Another one when the vocabulary was made anew.
+    generation: i64,
+    newest: i64,
+}
+
+/// The state as the connection sees it now.
+pub(super) fn state(connection: &Connection) -> rusqlite::Result<State> {
+    let newest = newest(connection)?;
+    let generation = connection
         .prepare_cached("SELECT generation FROM word_state")?
         .query_row((), |row| row.get(0))
         .optional()?;
-    Ok(found.unwrap_or(0))
+    Ok(State { generation: generation.unwrap_or(0), newest })
 }
 
 /// All words, by length in bytes: each bucket is its words one after the other, sorted. No pointers,
 /// no lengths: half a megabyte for fifty thousand words, scanned in a fraction of a millisecond.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lexicon {
-    generation: i64,
-    newest: i64,
+    state: State,
     buckets: Vec<Vec<u8>>,
 }
 
@@ -207,14 +184,32 @@ impl Lexicon {
         lexicon
     }
 
+    /// The vocabulary in a state as new as that; nothing when it is this one.
+    pub(super) fn renewed(
+        &self,
+        connection: &Connection,
+        state: State,
+    ) -> rusqlite::Result<Option<Self>> {
+        let same = self.state.generation == state.generation;
+        if same && self.state.newest >= state.newest {
+            return Ok(None);
+        }
+        let mut lexicon = if same { self.clone() } else { Lexicon::default() };
+        lexicon.read(connection)?;
+        lexicon.state.generation = state.generation;
+        Ok(Some(lexicon))
+    }
+
     fn read(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let mut statement = connection
             .prepare_cached("SELECT id, words FROM word_lists WHERE id > ?1 ORDER BY id")?;
         let lists = statement
-            .query_map([self.newest], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?
+            .query_map([self.state.newest], |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+            })?
             .collect::<rusqlite::Result<Vec<_>>>()?;
         if let Some((newest, _)) = lists.last() {
-            self.newest = *newest;
+            self.state.newest = *newest;
         }
         self.add(lists.iter().flat_map(|(_, list)| list.split('\n')));
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! One search: `query` takes the text apart (`term`), `statistics` asks the store how rare its terms are and
 //! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
-//! `lexicon`), `candidates` finds the chunks worth reading in the index (`postings`), `rate` reads
+//! `lexicon`; `memory` keeps it), `candidates` finds the chunks worth reading in the index (`postings`), `rate` reads
 //! them and what has no full-text rows yet (what a `sketch` does not deny). `features` notes what matters in a chunk (`beginnings`, `forms`,
 //! `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
 //! decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say what a word is, for
@@ -18,6 +18,7 @@ mod forms;
 mod kin;
 mod lexicon;
 mod lines;
+mod memory;
 mod names;
 mod nearness;
 mod passage;
@@ -53,7 +54,8 @@ use statistics::Statistics;
 
 pub(crate) use beginnings::Beginnings;
 pub(crate) use expand::{Expander, FastBuild};
-pub(crate) use lexicon::{Memory, ripe};
+pub(crate) use lexicon::ripe;
+pub(crate) use memory::Memory;
 pub(crate) use shared::Shared;
 pub(crate) use sketch::{Sketch, Sketcher};
 pub(crate) use tables::{
@@ -66,8 +68,8 @@ pub use types::{Found, Hit, Query, Scope, Verdict};
 /// can show.
 const BEGINNINGS: usize = 24;
 
-/// Answers a query. `memory` is what searches of this store keep between calls (the vocabulary);
-/// the store holds one and hands it to each search. `shared` is what queries of one call share.
+/// Answers a query. `memory` is what searches of this store keep between calls; the store holds one and
+/// hands it to each search. `shared` is what queries of one call share that are limited alike.
 pub(crate) fn search(
     connection: &Connection,
     texts: &dyn ChunkTexts,
@@ -85,6 +87,8 @@ pub(crate) fn search(
         return Ok(nothing(Verdict::NothingToSearch));
     }
     let pending = texts.unindexed(&query.scope)?;
+    let of_everything = memory.shared(connection)?;
+    let shared = if limits.0.is_none() { &of_everything } else { shared };
     let statistics = Statistics::new(connection, shared, &pending)?;
     statistics.resolve(&mut request, memory)?;
     let mut ids = Finder::new(connection, shared, &limits).find(&request, &statistics)?;

@@ -5,14 +5,14 @@ use super::forms::Forms;
 use super::porter::stem;
 use super::query::{Request, Term};
 use super::stop::is_stop;
-use super::tokens::{Run, parts, runs};
+use super::tokens::parts;
 
 /// What a part is worth that is the beginning of a word asked for: `def` for `definition`.
 const SHORTENED: f64 = 0.8;
 /// The shortest such part.
 const SHORTEST: usize = 3;
 
-/// The rarity of the terms that make up a name: at least two, and less the more the name says
+/// The rarity of the terms that make up a name, which is one word: at least two, and less the more the name says
 /// beside them.
 pub(super) fn covered(
     name: &str,
@@ -23,17 +23,12 @@ pub(super) fn covered(
     let mut rarity = 0.0;
     let mut terms: Vec<usize> = Vec::new();
     let (mut known, mut all) = (0.0, 0.0);
-    let mut words = Vec::new();
-    for (_, run) in runs(name) {
-        let Run::Word(run) = run else { return 0.0 };
-        words.extend(parts(run));
-    }
     // Most names have nothing of the query, and a look at how their parts begin shows it.
-    let may_be_known = |part: &&&str| !part.is_ascii() || forms.begin_like(part);
-    if words.iter().filter(may_be_known).count() < 2 {
+    let may_be_known = |part: &&str| !part.is_ascii() || forms.begin_like(part);
+    if parts(name).filter(may_be_known).nth(1).is_none() {
         return 0.0;
     }
-    for part in words {
+    for part in parts(name) {
         let part = fold(part);
         if is_stop(&part) {
             continue;

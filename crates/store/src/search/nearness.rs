@@ -3,10 +3,15 @@
 use super::query::{Request, Term};
 
 /// Terms found over the shortest stretch of tokens that has them all, from the places of terms in
-/// their order; `None` for fewer than two terms.
-pub(super) fn closeness(places: &[(u32, usize)], request: &Request) -> Option<f64> {
+/// their order; `None` for fewer than two terms. `within` is of use to nobody afterwards.
+pub(super) fn closeness(
+    places: &[(u32, usize)],
+    request: &Request,
+    within: &mut Vec<u32>,
+) -> Option<f64> {
     let counts = |term: usize| request.terms.get(term).is_some_and(Term::counts);
-    let mut within = vec![0u32; request.terms.len()];
+    within.clear();
+    within.resize(request.terms.len(), 0);
     for (_, term) in places.iter().filter(|(_, term)| counts(*term)) {
         within[*term] = 1;
     }
@@ -38,7 +43,7 @@ mod tests {
     #[test]
     fn the_shortest_stretch_counts() {
         let request = Request::parse("engine valve spring");
-        let near = |places: &[(u32, usize)]| closeness(places, &request);
+        let near = |places: &[(u32, usize)]| closeness(places, &request, &mut Vec::new());
         assert_eq!(near(&[(1, 0), (9, 0)]), None);
         assert_eq!(near(&[(1, 0), (9, 1), (10, 0)]), Some(1.0));
         assert_eq!(near(&[(1, 0), (2, 1), (6, 2), (7, 0), (8, 0)]), Some(0.5));

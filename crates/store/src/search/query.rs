@@ -131,7 +131,7 @@ fn is_exact(word: &str, few: bool) -> bool {
         ('.' | '/' | '-' | '\\' | '@' | '#', b) => b == '_' || b.is_alphanumeric(),
         _ => false,
     });
-    mixed || runs(word).any(|(_, run)| matches!(run, Run::Word(run) if parts(run).len() > 1))
+    mixed || runs(word).any(|(_, run)| matches!(run, Run::Word(run) if parts(run).nth(1).is_some()))
 }
 
 /// The query as a path, if it is one: components, or a file name, without blanks.

@@ -1,4 +1,5 @@
-//! What the queries of one call share: what the index said of a word is asked once.
+//! What queries share: what the index said of a word is asked once. Queries of everything share it for as
+//! long as nothing is added or removed, others within their call.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -9,21 +10,47 @@ use super::postings::Find;
 use super::statistics::Frequency;
 use crate::pool::lock;
 
-/// Lists kept, at most.
-const LISTS: usize = 256;
+/// Entries of lists that are kept: at most 3 MiB.
+const ENTRIES: usize = 128 * 1_024;
 
-type Words<T> = Mutex<HashMap<String, T, FastBuild>>;
+/// Words whose frequency is kept.
+const WORDS: usize = 16 * 1_024;
+
+type Words<T> = HashMap<String, T, FastBuild>;
 
 /// Answers of the index, for queries with the same limits. Each is of a state of the store no older than
 /// the first query.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     counts: Mutex<Option<Counts>>,
-    frequencies: Words<Frequency>,
+    frequencies: Mutex<Words<Frequency>>,
+    lists: Mutex<Lists>,
+}
+
+#[derive(Debug, Default)]
+struct Lists {
     /// By stem: for each weight it is looked for with, where it stands.
     places: Words<Vec<(f64, Arc<[Find]>)>>,
     /// By expression: the chunks that match.
     chunks: Words<Arc<[u64]>>,
+    /// Entries of all lists.
+    entries: usize,
+}
+
+impl Lists {
+    /// Makes room for a list; `false` where it is too long for that.
+    fn admit(&mut self, entries: usize) -> bool {
+        if entries > ENTRIES / 4 {
+            return false;
+        }
+        if self.entries + entries > ENTRIES {
+            // Words asked for again are soon there again.
+            *self = Lists::default();
+        }
+        // The name and the table's part of a list count like some entries.
+        self.entries += entries + 8;
+        true
+    }
 }
 
 impl Shared {
@@ -51,7 +78,11 @@ impl Shared {
             return Ok(*known);
         }
         let frequency = ask()?;
-        lock(&self.frequencies).insert(stem.to_owned(), frequency);
+        let mut known = lock(&self.frequencies);
+        if known.len() >= WORDS {
+            known.clear();
+        }
+        known.insert(stem.to_owned(), frequency);
         Ok(frequency)
     }
 
@@ -63,15 +94,15 @@ impl Shared {
         ask: impl FnOnce() -> rusqlite::Result<Vec<Find>>,
     ) -> rusqlite::Result<Arc<[Find]>> {
         let of_weight = |(own, _): &&(f64, Arc<[Find]>)| own.to_bits() == weight.to_bits();
-        if let Some(lists) = lock(&self.places).get(stem)
+        if let Some(lists) = lock(&self.lists).places.get(stem)
             && let Some((_, list)) = lists.iter().find(of_weight)
         {
             return Ok(Arc::clone(list));
         }
         let list: Arc<[Find]> = ask()?.into();
-        let mut lists = lock(&self.places);
-        if lists.len() < LISTS {
-            lists.entry(stem.to_owned()).or_default().push((weight, Arc::clone(&list)));
+        let mut lists = lock(&self.lists);
+        if lists.admit(list.len()) {
+            lists.places.entry(stem.to_owned()).or_default().push((weight, Arc::clone(&list)));
         }
         Ok(list)
     }
@@ -82,13 +113,13 @@ impl Shared {
         expression: &str,
         ask: impl FnOnce() -> rusqlite::Result<Vec<u64>>,
     ) -> rusqlite::Result<Arc<[u64]>> {
-        if let Some(list) = lock(&self.chunks).get(expression) {
+        if let Some(list) = lock(&self.lists).chunks.get(expression) {
             return Ok(Arc::clone(list));
         }
         let list: Arc<[u64]> = ask()?.into();
-        let mut lists = lock(&self.chunks);
-        if lists.len() < LISTS {
-            lists.insert(expression.to_owned(), Arc::clone(&list));
+        let mut lists = lock(&self.lists);
+        if lists.admit(list.len()) {
+            lists.chunks.insert(expression.to_owned(), Arc::clone(&list));
         }
         Ok(list)
     }
@@ -111,5 +142,22 @@ mod tests {
         assert_eq!(*shared.places("word", 0.5, || Ok(half.clone())).unwrap(), half);
         assert_eq!(*shared.chunks("\"word\"", || Ok(vec![1, 2])).unwrap(), [1, 2]);
         assert_eq!(*shared.chunks("\"word\"", || unreachable!("asked again")).unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let shared = Shared::default();
+        let list = vec![7; 9_000];
+        for word in 0..100 {
+            let answer = shared.chunks(&word.to_string(), || Ok(list.clone())).unwrap();
+            assert_eq!(answer.len(), list.len());
+            let lists = lock(&shared.lists);
+            let kept: usize = lists.chunks.values().map(|list| list.len()).sum();
+            assert!(0 < kept && kept <= ENTRIES);
+        }
+        // One that would push out all others is not kept.
+        let long = vec![7; ENTRIES / 2];
+        assert_eq!(shared.chunks("long", || Ok(long.clone())).unwrap().len(), long.len());
+        assert!(!lock(&shared.lists).chunks.contains_key("long"));
     }
 }

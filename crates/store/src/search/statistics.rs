@@ -3,7 +3,8 @@
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::kin::kin;
-use super::lexicon::{Memory, counts};
+use super::lexicon::counts;
+use super::memory::Memory;
 use super::porter::stem_of;
 use super::query::{Alternative, Request, TermKind};
 use super::shared::Shared;

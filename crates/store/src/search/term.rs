@@ -111,7 +111,7 @@ impl Terms {
 
     fn word(&mut self, run: &str) {
         let run = run.get(..run.floor_char_boundary(64)).unwrap_or(run);
-        let parts = parts(run);
+        let parts: Vec<&str> = parts(run).collect();
         if parts.len() < 2 {
             self.push(fold(run.trim_matches('_')), TermKind::Word);
             return;

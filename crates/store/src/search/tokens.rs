@@ -164,13 +164,8 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
 
 /// The parts of an identifier: `parseHTTPHeader2` is parse, HTTP, Header, 2. A word with one part,
 /// and a hash or other noise that has no parts anyone would ask for, gives itself.
-pub(super) fn parts(word: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    for piece in pieces(word) {
-        let cuts = Cuts::of(piece);
-        found.extend(cuts.parts(piece));
-    }
-    found
+pub(super) fn parts(word: &str) -> impl Iterator<Item = &str> {
+    pieces(word).flat_map(|piece| Cuts::of(piece).parts(piece))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -243,8 +238,8 @@ impl Cuts {
         }
     }
 
-    fn parts<'a>(&self, piece: &'a str) -> impl Iterator<Item = &'a str> {
-        let ends = self.at[..self.count].iter().map(|at| usize::from(*at)).chain([piece.len()]);
+    fn parts(self, piece: &str) -> impl Iterator<Item = &str> {
+        let ends = (0..self.count).map(move |at| usize::from(self.at[at])).chain([piece.len()]);
         ends.scan(0, move |start, end| {
             let part = piece.get(*start..end);
             *start = end;

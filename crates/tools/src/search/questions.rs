@@ -1,6 +1,7 @@
 //! Questions: every query gets its line, every passage is shown once, previews go first when room is short.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use quietcontext_store::{
     ChunkId, Found, Hit, Label, NewDocument, Origin, Queries, Query, Scope, StoreError, Verdict,
@@ -43,8 +44,7 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
     let mut shown = Shown::default();
     let mut blocks = Vec::new();
     let together = context.root.store.queries(query);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    let found = side_by_side(args.queries.len(), threads, |number| {
+    let found = side_by_side(args.queries.len(), *THREADS, |number| {
         let text = args.queries.get(number)?;
         let searched = || fresh(context, &together, &Query { text, ..query });
         Some(context.check_cancelled().and_then(|()| searched()))
@@ -55,8 +55,9 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
     Ok(fit(context, &blocks, args.max_bytes))
 }
 
-/// Threads that answer the queries of one call.
-const THREADS: usize = 4;
+/// Threads that answer the queries of one call. Asking how many can run reads some files.
+static THREADS: LazyLock<usize> =
+    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from).min(4));
 
 /// Chunks that the answer has shown, so that each is shown once.
 #[derive(Default)]
