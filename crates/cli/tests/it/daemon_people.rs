@@ -100,6 +100,34 @@ fn what_a_killed_daemon_leaves_is_not_taken_for_a_daemon() {
 }
 
 #[test]
+fn a_daemon_that_does_not_end_when_it_is_asked_is_killed() {
+    let own = Own::new();
+    assert_eq!(own.0.run(&["daemon", "start"]).code, Some(0));
+    let pid = own.status()["pid"].as_u64().unwrap();
+    let process = rustix::process::Pid::from_raw(pid as i32).unwrap();
+    rustix::process::kill_process(process, rustix::process::Signal::STOP).unwrap();
+    let outcome = own.0.run(&["daemon", "stop"]);
+    assert_eq!(outcome.stdout, format!("killed process {pid}\n"), "{outcome:?}");
+    assert_eq!(own.status()["running"], false);
+}
+
+#[test]
+fn a_full_log_is_set_aside_and_a_new_one_begun() {
+    let own = Own::new();
+    let log = own.0.path("home/.local/share/quietcontext/daemon/log");
+    assert_eq!(own.0.run(&["daemon", "start"]).code, Some(0));
+    assert_eq!(own.0.run(&["daemon", "stop"]).code, Some(0));
+    let old = "an older line\n".repeat(80_000);
+    fs::write(&log, &old).unwrap();
+    assert_eq!(own.0.run(&["daemon", "start"]).code, Some(0));
+    let written = fs::read_to_string(&log).unwrap();
+    assert!(written.contains("serving") && !written.contains("an older line"), "{written}");
+    assert_eq!(fs::read_to_string(log.with_extension("1")).unwrap(), old);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&log).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
 fn a_port_that_is_taken_is_said_where_it_was_started() {
     let world = World::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

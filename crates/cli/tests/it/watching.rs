@@ -103,6 +103,11 @@ fn the_jobs_of_a_server_are_seen_and_stopped_from_another_process() {
     assert!(jobs[0]["what"].as_str().unwrap().starts_with("echo begun"), "{jobs}");
     let reference = jobs[0]["reference"].as_str().unwrap();
     assert!(started.contains(reference), "{started}");
+    let shown = world.run(&["jobs"]);
+    let row = shown.stdout.lines().nth(1).unwrap_or_default();
+    assert!(row.starts_with("execute:1") && row.contains("running"), "{shown:?}");
+    assert!(row.contains(reference) && row.contains("echo begun"), "{shown:?}");
+
     let wrong = world.run(&["jobs", "stop", "execute:9"]);
     assert_eq!(wrong.code, Some(1));
     assert!(wrong.stderr.contains("there are execute:1"), "{wrong:?}");
@@ -111,6 +116,9 @@ fn the_jobs_of_a_server_are_seen_and_stopped_from_another_process() {
     assert_gone(&mark, Duration::from_secs(2));
     let answer = server.call("execute", json!({ "stop": "execute:1" })).text;
     assert!(answer.contains("stopped"), "{answer}");
+    let shown = world.run(&["jobs"]);
+    let row = shown.stdout.lines().nth(1).unwrap_or_default();
+    assert!(row.starts_with("execute:1") && row.contains("stopped"), "{shown:?}");
     let jobs = json(&world, &["jobs", "--json"]);
     assert_eq!((&jobs[0]["state"], &jobs[0]["bytes"]), (&json!("stopped"), &json!(6)), "{jobs}");
     assert_eq!(jobs.as_array().unwrap().len(), 1);
