@@ -15,8 +15,7 @@ pub(crate) struct Local {
 impl Local {
     /// `when`, in the time zone of this process.
     pub(crate) fn of(when: SystemTime) -> Self {
-        let seconds =
-            when.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()) as libc::time_t;
+        let seconds = when.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()) as _;
         let mut parts = std::mem::MaybeUninit::<libc::tm>::zeroed();
         #[expect(unsafe_code, reason = "the time zone is the C library's")]
         // SAFETY: both pointers lead to values of their types that live during the call; all bits
