@@ -73,7 +73,7 @@ mod tests {
         Catalog::new(Offered::ALL.map(|tool| tool.spec(Confinement::Off)))
     }
 
-    /// SPEC: at most 4,096 bytes in every revision; six tools in a fixed order.
+    /// At most 4,096 bytes in every revision; six tools in a fixed order.
     #[test]
     fn the_list_fits_its_budget() {
         for version in [None, Some(ProtocolVersion::V_2026_07_28)] {

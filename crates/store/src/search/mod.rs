@@ -77,7 +77,8 @@ pub(crate) fn search(
     shared: &Shared,
     query: &Query<'_>,
 ) -> Result<Found> {
-    let nothing = |verdict| Found { hits: Vec::new(), verdict, incomplete: None };
+    let nothing =
+        |verdict| Found { hits: Vec::new(), verdict, incomplete: None, read_as: Vec::new() };
     let mut request = Request::parse(query.text);
     if request.terms.is_empty() || texts.is_empty()? {
         return Ok(nothing(Verdict::NothingToSearch));
@@ -110,7 +111,15 @@ pub(crate) fn search(
         (false, true) => Verdict::Good,
         (false, false) => Verdict::Weak,
     };
-    Ok(Found { hits, verdict, incomplete })
+    // Text that waits may have the very words.
+    let read_as = if pending.is_empty() { read_as(&request) } else { Vec::new() };
+    Ok(Found { hits, verdict, incomplete, read_as })
+}
+
+/// What was asked for and taken for slips.
+fn read_as(request: &Request) -> Vec<(String, Vec<String>)> {
+    let slips = request.asked().filter(|term| !term.read_as.is_empty());
+    slips.map(|term| (term.text.clone(), term.read_as.clone())).collect()
 }
 
 /// The chunk numbers a query is limited to.

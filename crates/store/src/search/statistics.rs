@@ -6,7 +6,7 @@ use super::kin::kin;
 use super::lexicon::counts;
 use super::memory::Memory;
 use super::porter::stem_of;
-use super::query::{Alternative, Request, TermKind};
+use super::query::{Alternative, Request, Term, TermKind};
 use super::shared::Shared;
 use super::typo::repairs;
 use crate::ids::ChunkRange;
@@ -94,9 +94,7 @@ impl<'a> Statistics<'a> {
                 }
             }
             if term.forms.len() == 1 && self.frequency(&own)?.chunks == 0 {
-                for form in self.stand_ins(&term.text, term.kind, memory)? {
-                    add(&mut term.forms, form);
-                }
+                self.stand_in(term, memory)?;
             }
             let mut most = 0;
             for form in term.forms.iter().filter(|form| form.weight >= 0.4) {
@@ -118,44 +116,43 @@ impl<'a> Statistics<'a> {
         (1.0 + (all - chunks + 0.5) / (chunks + 0.5)).ln()
     }
 
-    /// Known words for one the store does not know: by edits, else by beginning, else as a part.
-    fn stand_ins(
-        &self,
-        word: &str,
-        kind: TermKind,
-        memory: &Memory,
-    ) -> rusqlite::Result<Vec<Alternative>> {
-        if kind == TermKind::Cjk {
-            return self.beginning_with(word, 1.0);
+    /// Adds known words for one the store does not know: by edits, else by beginning, else as a part.
+    fn stand_in(&self, term: &mut Term, memory: &Memory) -> rusqlite::Result<()> {
+        let Term { text: word, kind, forms, read_as, .. } = term;
+        if *kind == TermKind::Cjk {
+            forms.extend(self.beginning_with(word, 1.0)?);
+            return Ok(());
         }
         let letters = word.chars().count();
         let numeric = word.chars().all(char::is_numeric);
         let lexicon = memory.lexicon(self.connection)?;
-        let least = if kind == TermKind::Joined { 6 } else { 4 };
+        let least = if *kind == TermKind::Joined { 6 } else { 4 };
         if letters >= least && !numeric {
-            let found =
-                repairs(&lexicon, word, |known| Ok(self.frequency(&stem_of(known))?.chunks))?;
-            if !found.is_empty() {
-                let found = found.into_iter();
-                return Ok(found
-                    .map(|repair| Alternative::of_word(&repair.word, repair.weight))
-                    .collect());
+            for repair in
+                repairs(&lexicon, word, |known| Ok(self.frequency(&stem_of(known))?.chunks))?
+            {
+                add(forms, Alternative::of_word(&repair.word, repair.weight));
+                read_as.push(repair.word);
             }
         }
-        if kind == TermKind::Joined || letters < MIN_PREFIX_CHARACTERS {
-            return Ok(Vec::new());
+        if !read_as.is_empty() || *kind == TermKind::Joined || letters < MIN_PREFIX_CHARACTERS {
+            return Ok(());
         }
-        let mut found = self.beginning_with(word, 0.5)?;
-        if found.is_empty() {
+        let found = self.beginning_with(word, 0.5)?;
+        let none = found.is_empty();
+        found.into_iter().for_each(|form| add(forms, form));
+        if none {
+            let mut left = MAX_CONTAINING;
             for word in lexicon.containing(word, 4 * MAX_CONTAINING) {
                 // Some stand in no text any more.
                 let form = Alternative::of_word(word, 0.5);
-                if found.len() < MAX_CONTAINING && self.frequency(&form.stem)?.chunks > 0 {
-                    found.push(form);
+                if left > 0 && self.frequency(&form.stem)?.chunks > 0 {
+                    add(forms, form);
+                    left -= 1;
                 }
             }
         }
-        Ok(found)
+        Ok(())
     }
 
     /// The most frequent terms of the index that begin with a word.

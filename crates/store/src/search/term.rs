@@ -55,6 +55,8 @@ pub(super) struct Term {
     pub(super) forms: Vec<Alternative>,
     /// Rarity: the logarithm of how few chunks have it. Filled in when the store was asked.
     pub(super) rarity: f64,
+    /// Known words it was taken for a slip of, since no text has it. Filled in likewise.
+    pub(super) read_as: Vec<String>,
 }
 
 impl Term {
@@ -63,7 +65,7 @@ impl Term {
             TermKind::Cjk => Alternative::of_stem(text.clone(), 1.0),
             _ => Alternative::of_word(&text, 1.0),
         };
-        Term { text, kind, forms: vec![form], rarity: 0.0 }
+        Term { text, kind, forms: vec![form], rarity: 0.0, read_as: Vec::new() }
     }
 
     /// Joined forms stand beside their parts: they add to a score and never to what was asked.

@@ -86,6 +86,8 @@ pub struct Found {
     pub verdict: Verdict,
     /// What could not be searched before the deadline, if anything.
     pub incomplete: Option<String>,
+    /// Words asked for that no text has, and the known ones they were taken for slips of.
+    pub read_as: Vec<(String, Vec<String>)>,
 }
 
 /// A document a scope includes.

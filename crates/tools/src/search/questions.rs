@@ -74,6 +74,7 @@ pub(crate) struct Results {
     pub checked: Vec<Checked>,
     pub verdict: Verdict,
     pub incomplete: Option<String>,
+    pub read_as: Vec<(String, Vec<String>)>,
 }
 
 /// Searches, as one of the queries of a call that are all like this one. Where a file behind a hit has
@@ -102,7 +103,7 @@ pub(crate) fn fresh(
         (Some(one), Some(other)) => Some(format!("{one}; {other}")),
         (one, other) => one.or(other),
     };
-    Ok(Results { checked, verdict: found.verdict, incomplete })
+    Ok(Results { checked, verdict: found.verdict, incomplete, read_as: found.read_as })
 }
 
 fn could_not_search(error: StoreError) -> ToolError {
@@ -143,21 +144,32 @@ pub(crate) fn query_line(text: &str) -> String {
 /// What the engine says of the results as a whole; nothing when they are good and complete.
 pub(crate) fn verdict_line(found: &Results, text: &str) -> Option<String> {
     let verdict = match found.verdict {
-        Verdict::Good => None,
+        Verdict::Good => slips(&found.read_as),
         // The question is one; there is no text in the scope it was put to.
         Verdict::NothingToSearch if text.chars().any(char::is_alphanumeric) => {
-            Some("no match: nothing is stored there")
+            Some("no match: nothing is stored there".to_owned())
         }
-        Verdict::Weak => Some("no good match"),
-        Verdict::NoMatch => Some("no match"),
-        Verdict::NothingToSearch => Some("nothing to search for"),
+        Verdict::Weak => Some("no good match".to_owned()),
+        Verdict::NoMatch => Some("no match".to_owned()),
+        Verdict::NothingToSearch => Some("nothing to search for".to_owned()),
     };
     match (&found.incomplete, verdict) {
         (Some(what), Some(verdict)) => Some(format!("{verdict}; not searched: {}", one_line(what))),
         (Some(what), None) => Some(format!("not searched: {}", one_line(what))),
-        (None, verdict) => verdict.map(str::to_owned),
+        (None, verdict) => verdict,
     }
 }
+
+/// What was searched in place of words that no text has: without it, results for another word would
+/// seem to be for the one that was asked for.
+fn slips(read_as: &[(String, Vec<String>)]) -> Option<String> {
+    let (asked, read): (Vec<_>, Vec<_>) =
+        read_as.iter().take(SLIPS).map(|(word, known)| (word.as_str(), known.join(", "))).unzip();
+    (!asked.is_empty()).then(|| format!("no {}; read as {}", asked.join(", "), read.join(", ")))
+}
+
+/// Words of one query of which it is said that they were taken for slips.
+const SLIPS: usize = 3;
 
 /// The result line of a hit, and its preview: at most 600 characters, ended by a line end. Of what is
 /// no good match a few lines are enough to see that.

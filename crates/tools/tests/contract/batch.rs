@@ -1,4 +1,4 @@
-//! SPEC §6.
+//! Many commands in one call: order, budget, what each left.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! SPEC §4: what a run answers, and that nothing it printed is lost.
+//! What a run answers, and that nothing it printed is lost.
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

@@ -1,4 +1,4 @@
-//! SPEC §9, against servers the tests start on loopback.
+//! Fetches, against servers the tests start on loopback.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;

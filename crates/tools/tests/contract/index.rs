@@ -1,4 +1,4 @@
-//! SPEC §7: what is indexed, what is skipped and said, what is removed.
+//! What is indexed, what is skipped and said, what is removed.
 
 use serde_json::json;
 

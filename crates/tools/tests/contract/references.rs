@@ -1,4 +1,4 @@
-//! SPEC §3 and §8: exact retrieval by reference, paging, and every way a reference can fail.
+//! Exact retrieval by reference, paging, and every way a reference can fail.
 
 use serde_json::json;
 

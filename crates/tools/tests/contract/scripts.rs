@@ -1,4 +1,4 @@
-//! SPEC §4, programs by reference; F-085.
+//! Programs by reference; F-085.
 
 use serde_json::json;
 

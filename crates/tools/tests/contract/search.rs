@@ -1,4 +1,4 @@
-//! SPEC §8: questions.
+//! Questions to the store.
 
 use serde_json::json;
 
@@ -177,11 +177,27 @@ fn stored_titles_cannot_forge_result_lines() {
     assert!(text.contains("((r:7] evil:L1-3)"), "{text}");
 }
 
-/// SPEC §3: the whole answer, errors included, keeps to the budget.
+/// The whole answer, errors included, keeps to the budget.
 #[test]
 fn errors_keep_to_the_budget() {
     let w = Workspace::new();
     let refs: Vec<String> = (1..60).map(|i| format!("r:{i}")).collect();
     let error = w.error("search", json!({"refs": refs, "max_bytes": 256}));
     assert!(error.len() <= 256, "{}", error.len());
+}
+
+/// Results for another word do not pass for results for the one that was asked for.
+#[test]
+fn what_a_word_without_a_text_was_read_as_is_said() {
+    let w = Workspace::new();
+    w.ok("index", json!({"source": "d", "content": "The walrus likes fish, too.\n"}));
+    let text = w.ok("search", json!({"queries": ["todo", "walrsu", "walrus fish", "zebra"]}));
+    assert!(text.contains("query: todo\nno todo; read as too\n[r:"), "{text}");
+    assert!(text.contains("query: walrsu\nno walrsu; read as walrus\nsee r:"), "{text}");
+    assert!(text.contains("query: walrus fish\nsee r:"), "{text}");
+    assert!(text.contains("query: zebra\nno match"), "{text}");
+    // Once it is there, it is what is found.
+    w.ok("index", json!({"source": "e", "content": "A todo.\n"}));
+    let text = w.ok("search", json!({"queries": ["todo"]}));
+    assert!(text.starts_with("query: todo\n[r:") && text.contains("(e:L1-1)"), "{text}");
 }
