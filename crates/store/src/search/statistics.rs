@@ -140,7 +140,9 @@ impl<'a> Statistics<'a> {
         }
         let found = self.beginning_with(word, 0.5)?;
         let none = found.is_empty();
-        found.into_iter().for_each(|form| add(forms, form));
+        for form in found {
+            add(forms, form);
+        }
         if none {
             let mut left = MAX_CONTAINING;
             for word in lexicon.containing(word, 4 * MAX_CONTAINING) {
