@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use crate::block::{Block, BlockRow, Unpacker};
 use crate::pool::lock;
 
-/// Blocks kept: about 18 MiB of text, and as much of notes on it where all of it was searched. With half as
-/// many, searches of 10 MB read every third block anew.
+/// Blocks kept: about 18 MiB of text, and notes on what of it was searched. Half as many were fewer than the
+/// blocks of 10 MB.
 const BLOCKS: usize = 1_024;
 
 /// A least-recently-used cache, by the number of a block's first chunk.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -80,7 +80,7 @@ pub(crate) struct Known {
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     known: Known,
-    shared: Shared,
+    shared: OnceLock<Arc<Shared>>,
 }
 
 /// One state of the store, as search sees it.

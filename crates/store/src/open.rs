@@ -110,8 +110,8 @@ fn failed(error: &io::Error) -> StoreError {
     }
 }
 
-/// The engine counts its memory under one lock for all connections, and nobody asks: two searches at a
-/// time stood there a tenth of theirs. Heeded before the first connection only.
+/// The engine would count its memory under one lock for all connections, and nobody asks. Heeded before the
+/// first connection only.
 fn count_no_memory() {
     static ONCE: Once = Once::new();
     #[expect(unsafe_code, reason = "the engine's only way to say it")]

@@ -33,12 +33,17 @@ pub(crate) fn side_by_side<T: Send>(
         found
     });
     let mut answers: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    put(&mut answers, found);
+    answers
+}
+
+/// Puts each answer in its place.
+fn put<T>(answers: &mut [Option<T>], found: Vec<(usize, T)>) {
     for (number, answer) in found {
         if let Some(place) = answers.get_mut(number) {
             *place = Some(answer);
         }
     }
-    answers
 }
 
 /// What the first step of two has come to.
@@ -79,13 +84,7 @@ pub(crate) fn in_two_steps<M: Send, T: Send>(
         drop(hand);
         let mut answers: Vec<Option<T>> = firsts.into_iter().map(Option::flatten).collect();
         match second.join() {
-            Ok(more) => {
-                for (number, answer) in more {
-                    if let Some(place) = answers.get_mut(number) {
-                        *place = Some(answer);
-                    }
-                }
-            }
+            Ok(more) => put(&mut answers, more),
             Err(panic) => std::panic::resume_unwind(panic),
         }
         answers

@@ -9,7 +9,7 @@ use super::definition::may_tell;
 use super::tokens::{Run, Splitter, runs};
 
 /// Letters have a code of five bits, the same in either case, and so have all other bytes, several the same one.
-const CODE_BITS: u32 = 5;
+pub(super) const CODE_BITS: u32 = 5;
 /// How many beginnings of two bytes there are.
 pub(super) const PAIRS: usize = 1 << (2 * CODE_BITS);
 /// Behind the three codes: the word may be one that stands before a name.
@@ -96,6 +96,8 @@ pub(super) struct Stretch {
     pub(super) first: usize,
     /// The place behind its last token.
     pub(super) end: usize,
+    /// See [`may_tell`].
+    pub(super) telling: bool,
 }
 
 impl Beginnings {
@@ -151,11 +153,12 @@ impl Beginnings {
     pub(super) fn next(&self, from: usize, wanted: impl Fn(Beginning) -> bool) -> Option<Stretch> {
         let rest = self.0.get(from..)?;
         let found = rest.iter().position(|note| note.is_telling() || wanted(note.beginning()))?;
-        let start = rest.get(found)?.start();
+        let note = rest.get(found)?;
+        let (start, telling) = (note.start(), note.is_telling());
         let same = |note: &&Note| note.start() == start;
         let before = rest.get(..found)?.iter().rev().take_while(same).count();
         let after = rest.get(found..)?.iter().take_while(same).count();
-        Some(Stretch { start, first: from + found - before, end: from + found + after })
+        Some(Stretch { start, first: from + found - before, end: from + found + after, telling })
     }
 }
 

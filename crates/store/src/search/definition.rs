@@ -137,7 +137,7 @@ impl<'q> Definitions<'q> {
         self.fit
     }
 
-    /// Whether the word that comes next must be met, whatever it is; else only one that [`may_tell`].
+    /// Whether the word that comes next must be met, whatever it is; else only one that may tell.
     pub(super) fn await_word(&self) -> bool {
         self.state != State::Elsewhere || self.is_data
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::memmem;
 
 use super::beginnings::{Beginnings, Stretch};
-use super::definition::{Definitions, Fit, may_tell};
+use super::definition::{Definitions, Fit};
 use super::fold::{fold, fold_into};
 use super::forms::{Form, Forms};
 use super::lines::{Lines, Parts};
@@ -149,12 +149,12 @@ impl<'q> Reader<'q> {
         let Reader { request, forms, splitter, stemmed, based, cjk, definitions, names, .. } = self;
         names.clear();
         let mut from = 0;
-        while let Some(stretch) = {
-            let all = definitions.await_word();
-            beginnings.next(from, |beginning| all || forms.may_begin(beginning))
-        } {
-            from = stretch.end;
-            let Stretch { start, first, .. } = stretch;
+        loop {
+            let awaited = definitions.await_word();
+            let wanted = |beginning| awaited || forms.may_begin(beginning);
+            let Some(stretch) = beginnings.next(from, wanted) else { return };
+            let Stretch { start, first, end, telling } = stretch;
+            from = end;
             let mut runs = runs(text.get(start..).unwrap_or_default());
             let Some((_, run)) = runs.next() else { continue };
             let mut place = first as u32;
@@ -181,8 +181,7 @@ impl<'q> Reader<'q> {
             };
             match run {
                 Run::Word(word) => {
-                    let telling = definitions.await_word() || may_tell(word);
-                    if telling && definitions.meet(text, start, word) {
+                    if (awaited || telling) && definitions.meet(text, start, word) {
                         names.push(start..start + word.len());
                     }
                     if !runs.was_plain(word) {

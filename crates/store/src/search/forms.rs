@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 
-use super::beginnings::{Beginning, PAIRS};
+use super::beginnings::{Beginning, CODE_BITS, PAIRS};
 use super::expand::FastBuild;
 use super::query::{Alternative, Request};
 use super::sketch::{Sketch, places};
@@ -46,7 +46,7 @@ impl<'q> Forms<'q> {
                 entry.push(Form { term: at, weight: form.weight, base });
                 let (two, third) = Beginning::of(&form.stem).parts();
                 match form.stem.len() {
-                    0 | 1 => beginnings[two..two + 32].fill(u32::MAX),
+                    0 | 1 => beginnings[two..two + (1 << CODE_BITS)].fill(u32::MAX),
                     2 | 3 => beginnings[two] = u32::MAX,
                     _ => beginnings[two] |= 1 << third,
                 }

@@ -2,8 +2,9 @@
 //!
 //! One search: `query` takes the text apart (`term`), `statistics` asks the store how rare its terms are and
 //! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
-//! `lexicon`; `memory` keeps it), `candidates` finds the chunks worth reading in the index (`postings`), `rate` reads
-//! them and what has no full-text rows yet (what a `sketch` does not deny). `features` notes what matters in a chunk (`beginnings`, `forms`,
+//! `lexicon`; `memory` keeps it), `candidates` finds the chunks worth reading in the index (`postings`),
+//! `rate` reads them and what has no full-text rows yet (what a `sketch` does not deny). `features` notes
+//! what matters in a chunk (`beginnings`, `forms`,
 //! `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
 //! decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say what a word is, for
 //! stored text and queries alike; `expand` and `tables` store it.
@@ -41,6 +42,8 @@ mod tokens;
 mod types;
 mod typo;
 
+use std::sync::{Arc, OnceLock};
+
 use rusqlite::Connection;
 
 use crate::Result;
@@ -69,12 +72,13 @@ pub use types::{Found, Hit, Query, Scope, Verdict};
 const BEGINNINGS: usize = 24;
 
 /// Answers a query. `memory` is what searches of this store keep between calls; the store holds one and
-/// hands it to each search. `shared` is what queries of one call share that are limited alike.
+/// hands it to each search. `shared` is what queries of one call share, which are limited alike; the first
+/// one fills it in.
 pub(crate) fn search(
     connection: &Connection,
     texts: &dyn ChunkTexts,
     memory: &Memory,
-    shared: &Shared,
+    shared: &OnceLock<Arc<Shared>>,
     query: &Query<'_>,
 ) -> Result<Found> {
     let nothing =
@@ -88,8 +92,14 @@ pub(crate) fn search(
         return Ok(nothing(Verdict::NothingToSearch));
     }
     let pending = texts.unindexed(&query.scope)?;
-    let of_everything = memory.shared(connection)?;
-    let shared = if limits.0.is_none() { &of_everything } else { shared };
+    let shared = match shared.get() {
+        Some(shared) => shared,
+        None if limits.0.is_some() => shared.get_or_init(Arc::default),
+        None => {
+            let kept = memory.shared(connection)?;
+            shared.get_or_init(|| kept)
+        }
+    };
     let statistics = Statistics::new(connection, shared, &pending)?;
     statistics.resolve(&mut request, memory)?;
     let mut ids = Finder::new(connection, shared, &limits).find(&request, &statistics)?;

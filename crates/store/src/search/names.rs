@@ -12,8 +12,8 @@ const SHORTENED: f64 = 0.8;
 /// The shortest such part.
 const SHORTEST: usize = 3;
 
-/// The rarity of the terms that make up a name, which is one word: at least two, and less the more the name says
-/// beside them.
+/// The rarity of the terms that make up a name, which is one word: at least two, and less the more the
+/// name says beside them.
 pub(super) fn covered(
     name: &str,
     request: &Request,

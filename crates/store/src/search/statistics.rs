@@ -6,9 +6,9 @@ use super::kin::kin;
 use super::lexicon::counts;
 use super::memory::Memory;
 use super::porter::stem_of;
-use super::query::{Alternative, Request, Term, TermKind};
+use super::query::{Alternative, Request, TermKind};
 use super::shared::Shared;
-use super::typo::repairs;
+use super::typo::{Repair, repairs};
 use crate::ids::ChunkRange;
 
 /// Terms begun with more letters or digits than this are looked up by their beginning when the
@@ -94,7 +94,16 @@ impl<'a> Statistics<'a> {
                 }
             }
             if term.forms.len() == 1 && self.frequency(&own)?.chunks == 0 {
-                self.stand_in(term, memory)?;
+                let slips = self.slips(&term.text, term.kind, memory)?;
+                let forms = if slips.is_empty() {
+                    self.stand_ins(&term.text, term.kind, memory)?
+                } else {
+                    slips.iter().map(|slip| Alternative::of_word(&slip.word, slip.weight)).collect()
+                };
+                for form in forms {
+                    add(&mut term.forms, form);
+                }
+                term.read_as = slips.into_iter().map(|slip| slip.word).collect();
             }
             let mut most = 0;
             for form in term.forms.iter().filter(|form| form.weight >= 0.4) {
@@ -116,45 +125,46 @@ impl<'a> Statistics<'a> {
         (1.0 + (all - chunks + 0.5) / (chunks + 0.5)).ln()
     }
 
-    /// Adds known words for one the store does not know: by edits, else by beginning, else as a part.
-    fn stand_in(&self, term: &mut Term, memory: &Memory) -> rusqlite::Result<()> {
-        let Term { text: word, kind, forms, read_as, .. } = term;
-        if *kind == TermKind::Cjk {
-            forms.extend(self.beginning_with(word, 1.0)?);
-            return Ok(());
+    /// Known words that one the store does not know may be a slip of.
+    fn slips(&self, word: &str, kind: TermKind, memory: &Memory) -> rusqlite::Result<Vec<Repair>> {
+        let least = match kind {
+            TermKind::Cjk => return Ok(Vec::new()),
+            TermKind::Joined => 6,
+            TermKind::Word | TermKind::Part => 4,
+        };
+        if word.chars().count() < least || word.chars().all(char::is_numeric) {
+            return Ok(Vec::new());
         }
-        let letters = word.chars().count();
-        let numeric = word.chars().all(char::is_numeric);
         let lexicon = memory.lexicon(self.connection)?;
-        let least = if *kind == TermKind::Joined { 6 } else { 4 };
-        if letters >= least && !numeric {
-            for repair in
-                repairs(&lexicon, word, |known| Ok(self.frequency(&stem_of(known))?.chunks))?
-            {
-                add(forms, Alternative::of_word(&repair.word, repair.weight));
-                read_as.push(repair.word);
-            }
+        repairs(&lexicon, word, |known| Ok(self.frequency(&stem_of(known))?.chunks))
+    }
+
+    /// What else may stand for a word the store does not know: known ones that begin with it, else those
+    /// it is a part of.
+    fn stand_ins(
+        &self,
+        word: &str,
+        kind: TermKind,
+        memory: &Memory,
+    ) -> rusqlite::Result<Vec<Alternative>> {
+        if kind == TermKind::Cjk {
+            return self.beginning_with(word, 1.0);
         }
-        if !read_as.is_empty() || *kind == TermKind::Joined || letters < MIN_PREFIX_CHARACTERS {
-            return Ok(());
+        if kind == TermKind::Joined || word.chars().count() < MIN_PREFIX_CHARACTERS {
+            return Ok(Vec::new());
         }
-        let found = self.beginning_with(word, 0.5)?;
-        let none = found.is_empty();
-        for form in found {
-            add(forms, form);
-        }
-        if none {
-            let mut left = MAX_CONTAINING;
+        let mut found = self.beginning_with(word, 0.5)?;
+        if found.is_empty() {
+            let lexicon = memory.lexicon(self.connection)?;
             for word in lexicon.containing(word, 4 * MAX_CONTAINING) {
                 // Some stand in no text any more.
                 let form = Alternative::of_word(word, 0.5);
-                if left > 0 && self.frequency(&form.stem)?.chunks > 0 {
-                    add(forms, form);
-                    left -= 1;
+                if found.len() < MAX_CONTAINING && self.frequency(&form.stem)?.chunks > 0 {
+                    found.push(form);
                 }
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// The most frequent terms of the index that begin with a word.
