@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         "tiocsti" => tiocsti(number(1)),
         "descriptors" => return descriptors(),
         "forks" => return forks(number(1)),
-        "memory" => return memory(number(1) as usize),
+        "memory" => return memory(number(1) as usize, &arguments[2..]),
         "fill" => fill(path(1), number(2)),
         "loopback" => loopback(),
         other => panic!("unknown attempt {other}"),
@@ -229,8 +229,9 @@ fn forks(most: i64) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Takes memory by the megabyte and writes to it; prints how much there was.
-fn memory(bytes: usize) -> ExitCode {
+/// Takes memory by the megabyte and writes to it, keeps it while the rest of the command line runs, if
+/// there is one, and prints how much there was.
+fn memory(bytes: usize, meanwhile: &[OsString]) -> ExitCode {
     const STEP: usize = 1 << 20;
     let mut taken: Vec<Vec<u8>> = Vec::new();
     while taken.len() * STEP < bytes {
@@ -240,6 +241,9 @@ fn memory(bytes: usize) -> ExitCode {
         }
         block.resize(STEP, 1);
         taken.push(block);
+    }
+    if let Some((program, arguments)) = meanwhile.split_first() {
+        std::process::Command::new(program).args(arguments).status().unwrap();
     }
     println!("took {}", taken.len() * STEP);
     ExitCode::SUCCESS
