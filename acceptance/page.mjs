@@ -108,7 +108,8 @@ part("the overview shows sums, the running job and the latest calls", async ({ p
 
 part("a search shows the very answer of an agent and leads to the chunk", async ({ page }) => {
   await page.locator("nav").getByText("Search").click();
-  assert.equal(await page.evaluate(() => document.activeElement.id), "q");
+  // A browser gives it the focus when it draws, which may be after the page has loaded.
+  await page.waitForFunction(() => document.activeElement.id === "q");
   await page.keyboard.type("how are tokens renewed");
   await page.keyboard.press("Enter");
   await page.waitForSelector(".answer");
