@@ -38,8 +38,9 @@ fn a_quiet_session_does_not_wait_for_all_that_a_busy_one_has_asked() {
         for number in 1..=MANY {
             let (daemon, busy, answered, sent) = (&daemon, &busy, &answered, &sent);
             scope.spawn(move || {
+                // Long enough that a client which is slow to ask has not missed half of them.
                 let arguments =
-                    json!({ "content": text(600, number), "source": format!("text {number}") });
+                    json!({ "content": text(2_000, number), "source": format!("text {number}") });
                 let headers = [("x-quietcontext-root", busy.to_str().unwrap())];
                 let request = daemon.request(&headers, &call("index", arguments).to_string());
                 let stream = daemon.begin(&request);
