@@ -128,6 +128,11 @@ fn a_limit_on_the_size_removes_what_was_not_read() {
             entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "db"));
         stores.filter_map(|entry| entry.metadata().ok()).map(|data| data.len()).sum()
     };
+    // The file may be small because what was stored is still in the log. Asking for the text itself would
+    // be a use that keeps it.
+    let listed = || world.run(&["sources"]).stdout;
+    wait_until(PATIENCE, || !listed().contains("execute:1\n"))
+        .unwrap_or_else(|| panic!("{}", listed()));
     wait_until(PATIENCE, || size() <= LIMIT + LIMIT / 10)
         .unwrap_or_else(|| panic!("{} bytes", size()));
     assert!(refs(&mut server, &read).contains("readword"));
@@ -135,10 +140,9 @@ fn a_limit_on_the_size_removes_what_was_not_read() {
     assert!(gone.contains(&format!("{first} expired")), "{gone}");
     let unknown = refs(&mut server, "r:1");
     assert!(unknown.contains("unknown") && !unknown.contains("expired"), "{unknown}");
-    let sources = world.run(&["sources"]).stdout;
+    let sources = listed();
     assert!(
         sources.contains("on purpose") && sources.contains(&format!("execute:{}", RUNS + 2)),
         "{sources}"
     );
-    assert!(!sources.contains("execute:1 "), "{sources}");
 }
