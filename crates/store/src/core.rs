@@ -86,15 +86,23 @@ impl Core {
 
     /// Writes in one transaction, which also renews the age of what was read.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.pool.write(|transaction| {
-            let read = std::mem::take(&mut *lock(&self.read));
-            for (document, when) in read {
+        let mut read = HashMap::new();
+        let written = self.pool.write(|transaction| {
+            read = std::mem::take(&mut *lock(&self.read));
+            for (document, when) in &read {
                 transaction
                     .prepare_cached("UPDATE labels SET used = max(used, ?2) WHERE document = ?1")?
-                    .execute((document as i64, when))?;
+                    .execute((*document as i64, when))?;
             }
             work(transaction)
-        })
+        });
+        if written.is_err() {
+            // Undone with the rest. What was read again meanwhile is newer.
+            let mut noted = lock(&self.read);
+            read.extend(noted.drain());
+            *noted = read;
+        }
+        written
     }
 
     /// Whether background work may be waiting after a document was stored: it is large, it is the
@@ -132,5 +140,35 @@ impl Core {
     pub(crate) fn is_alive(&self, token: &str) -> bool {
         self.lease.get().is_some_and(|own| own.token() == token)
             || lease::is_alive(self.path(), token)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::{Label, NewDocument};
+
+    /// Where it was lost, what had just been read could be the first to go.
+    #[test]
+    fn that_a_document_was_read_is_kept_through_a_transaction_that_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let core = Core::new(&StoreOptions {
+            directory: folder.path().join("data"),
+            root: folder.path().to_owned(),
+            retention: Retention::default(),
+        });
+        let new = NewDocument::new(Label::Fixed("one"), Origin::Content);
+        core.add(&new, &mut "text".as_bytes(), None).unwrap();
+        let first = |connection: &rusqlite::Connection, sql: &str| {
+            Ok(connection.query_row(sql, (), |row| row.get::<_, i64>(0))?)
+        };
+        let ask = |sql: &str| core.pool.read(|connection| first(connection, sql)).unwrap();
+        core.write(|transaction| Ok(transaction.execute("UPDATE labels SET used = 1", ())?))
+            .unwrap();
+        core.was_read(ask("SELECT document FROM labels") as u64);
+        assert!(core.write::<()>(|_| Err(StoreError::Missing)).is_err());
+        assert_eq!(ask("SELECT used FROM labels"), 1);
+        core.write(|_| Ok(())).unwrap();
+        assert!(ask("SELECT used FROM labels") > 1);
     }
 }

@@ -118,7 +118,8 @@ fn a_limit_on_the_size_removes_what_was_not_read() {
     let first = output(&mut server, "first");
     let read = output(&mut server, "read");
     for number in 0..RUNS {
-        assert!(refs(&mut server, &read).contains("readword"), "{number}");
+        let kept = refs(&mut server, &read);
+        assert!(kept.contains("readword"), "{number}: {kept}");
         output(&mut server, &format!("run{number}"));
     }
     let folder = world.path("home/.local/share/quietcontext");
@@ -135,7 +136,8 @@ fn a_limit_on_the_size_removes_what_was_not_read() {
         .unwrap_or_else(|| panic!("{}", listed()));
     wait_until(PATIENCE, || size() <= LIMIT + LIMIT / 10)
         .unwrap_or_else(|| panic!("{} bytes", size()));
-    assert!(refs(&mut server, &read).contains("readword"));
+    let kept = refs(&mut server, &read);
+    assert!(kept.contains("readword"), "{kept}\n{}", listed());
     let gone = refs(&mut server, &first);
     assert!(gone.contains(&format!("{first} expired")), "{gone}");
     let unknown = refs(&mut server, "r:1");
