@@ -137,7 +137,7 @@ pub(crate) fn view_words(view: quietcontext_store::View) -> Option<String> {
     if view.binary {
         Some("binary, shown as text where it is".to_owned())
     } else if view.replaced {
-        Some("not all UTF-8, U+FFFD stands for the rest".to_owned())
+        Some("some bytes shown as U+FFFD".to_owned())
     } else {
         view.encoding.map(|encoding| format!("read as {encoding}"))
     }

@@ -161,3 +161,20 @@ fn a_full_disk_costs_what_did_not_fit_and_is_said() {
     assert!(text.contains("[output lost: ") && text.contains("exit 0"), "{text}");
     assert!(server.shell("echo small again").text.contains("small again\n"));
 }
+
+/// A diff, mostly UTF-8, of a file that is not: what the most of it is is read, by a run and by `index`.
+#[test]
+fn a_few_lines_of_another_encoding_do_not_decide_for_all() {
+    let world = World::new();
+    let sound = "+ größer — 完成 ✗\n";
+    let bytes = [&sound.repeat(2_000).into_bytes(), &b"-Gr\xf6\xdfe alt\n"[..], sound.as_bytes()];
+    fs::write(world.work().join("mixed.diff"), bytes.concat()).unwrap();
+    let mut server = world.serve();
+    server.initialize();
+    let text = server.shell("cat mixed.diff").text;
+    assert!(text.contains("some bytes shown as U+FFFD") && text.contains(sound), "{text}");
+    server.call("index", json!({"path": "mixed.diff"}));
+    let found =
+        server.call("search", json!({"queries": ["alt"], "source": "mixed.diff", "preview": true}));
+    assert!(found.text.contains("-Gr\u{fffd}\u{fffd}e alt\n"), "{}", found.text);
+}

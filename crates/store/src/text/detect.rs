@@ -6,6 +6,9 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 /// Bytes from the first undecodable one that the detector is fed.
 const SAMPLE_BYTES: usize = 64 * 1_024;
 
+/// So many bytes in a row that are not UTF-8 are a word in an alphabet of its own.
+const WORD_BYTES: usize = 4;
+
 /// What was found out from the first bytes of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Detected {
@@ -35,20 +38,18 @@ pub(crate) fn detect(head: &[u8]) -> Detected {
     if counts.is_binary(head.len()) {
         return Detected { encoding: UTF_8, mark: 0, binary: true };
     }
-    let Some(first_bad) = counts.first_bad else {
-        return Detected::text(UTF_8, 0);
-    };
-    // Mostly proper multi-byte characters, or nothing but 8-bit escapes: damaged UTF-8.
-    if counts.multi >= counts.bad || counts.bad == counts.escapes {
+    // Mostly proper characters, in all or line by line, or nothing but 8-bit escapes: damaged UTF-8.
+    if counts.multi >= counts.bad || counts.sound >= counts.damaged || counts.bad == counts.escapes
+    {
         return Detected::text(UTF_8, 0);
     }
-    let start = first_bad.saturating_sub(SAMPLE_BYTES / 4);
+    let start = counts.first_damaged.unwrap_or_default().saturating_sub(SAMPLE_BYTES / 4);
     let sample = head.get(start..head.len().min(start + SAMPLE_BYTES)).unwrap_or_default();
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(sample, true);
     let encoding = detector.guess(None, Utf8Detection::Deny);
-    // A stray byte between signs is damage; beside a letter it is a letter.
-    if encoding.is_single_byte() && !counts.beside_letter {
+    // A stray byte between signs is damage; in a word it is a letter.
+    if encoding.is_single_byte() && !counts.in_word {
         return Detected::text(UTF_8, 0);
     }
     Detected::text(encoding, 0)
@@ -75,47 +76,77 @@ fn unmarked_utf16(head: &[u8]) -> Option<&'static Encoding> {
 
 #[derive(Debug, Default)]
 struct Counts {
-    first_bad: Option<usize>,
     /// Bytes that are not UTF-8.
     bad: usize,
     /// Of these, 8-bit control sequence introducers with a sequence behind them.
     escapes: usize,
     /// Proper multi-byte characters.
     multi: usize,
+    /// Of these, the ones in lines without bad bytes. Pairs of letters of another encoding now and
+    /// then look proper, hardly ever all of a line.
+    sound: usize,
+    /// Lines that have bad bytes and may be text of another encoding: no control characters.
+    damaged: usize,
+    /// Where the first of these begins.
+    first_damaged: Option<usize>,
     /// Control characters no text has, NUL included.
     controls: usize,
     nuls: usize,
     /// NULs right behind another one: padding. Lists separate their items by single ones.
     padding: usize,
-    /// Some bad byte stands beside an ASCII letter.
-    beside_letter: bool,
+    /// Some bad byte stands beside an ASCII letter, or with others as long as a word.
+    in_word: bool,
 }
 
 impl Counts {
     fn of(head: &[u8]) -> Self {
-        let mut counts = Counts::default();
-        let mut at = 0;
-        for chunk in head.utf8_chunks() {
+        let (mut counts, mut at) = (Counts::default(), 0);
+        for line in head.split_inclusive(|&byte| byte == b'\n') {
+            counts.add(at, line, at + line.len() == head.len());
+            at += line.len();
+        }
+        counts
+    }
+
+    /// Adds the line at `start`; `last` when it ends the head.
+    fn add(&mut self, start: usize, line: &[u8], last: bool) {
+        let of_line = Counts::of_line(line, last);
+        if of_line.bad == 0 {
+            self.sound += of_line.multi;
+        } else if of_line.controls == of_line.nuls {
+            self.damaged += 1;
+            self.first_damaged.get_or_insert(start);
+            self.in_word |= of_line.in_word;
+        }
+        self.bad += of_line.bad;
+        self.escapes += of_line.escapes;
+        self.multi += of_line.multi;
+        self.controls += of_line.controls;
+        self.nuls += of_line.nuls;
+        self.padding += of_line.padding;
+    }
+
+    fn of_line(line: &[u8], last: bool) -> Self {
+        let (mut counts, mut at, mut row) = (Counts::default(), 0, 0);
+        for chunk in line.utf8_chunks() {
             let valid = chunk.valid().as_bytes();
             counts.controls += valid.iter().filter(|&&byte| is_foreign(byte)).count();
             counts.nuls += memchr::memchr_iter(0, valid).count();
             counts.padding += valid.windows(2).filter(|pair| *pair == [0, 0]).count();
             counts.multi += valid.iter().filter(|&&byte| byte >= 0xc0).count();
-            at += valid.len();
             let invalid = chunk.invalid();
+            at += valid.len() + invalid.len();
             // A character cut off by the end of the head is not damage.
-            let cut_off = at + invalid.len() == head.len() && invalid.len() < 4 && is_lead(invalid);
+            let cut_off = last && at == line.len() && invalid.len() < 4 && is_lead(invalid);
             if !invalid.is_empty() && !cut_off {
-                counts.first_bad.get_or_insert(at);
                 counts.bad += 1;
-                let after = head.get(at + invalid.len()..).unwrap_or_default();
-                if invalid == [0x9b] && begins_sequence(after) {
-                    counts.escapes += 1;
-                }
+                let after = line.get(at..).unwrap_or_default();
+                counts.escapes += usize::from(invalid == [0x9b] && begins_sequence(after));
                 let letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
-                counts.beside_letter |= letter(valid.last()) || letter(after.first());
+                row = if valid.is_empty() { row + 1 } else { 1 };
+                counts.in_word |=
+                    letter(valid.last()) || letter(after.first()) || row == WORD_BYTES;
             }
-            at += invalid.len();
         }
         counts
     }

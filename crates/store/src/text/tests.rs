@@ -162,6 +162,45 @@ fn damage_is_replaced_and_said() {
     assert_eq!((text.chars().last(), view.encoding, view.replaced), (Some('\u{fffd}'), None, true));
 }
 
+/// What most lines say decides: a few lines of another encoding, or of none, are damage in UTF-8.
+#[test]
+fn one_line_does_not_decide_for_all() {
+    let line = "fn main() { println!(\"done — 完成 ✗\"); }\n".repeat(3);
+    let noise: Vec<u8> = (0x80..=0xff).chain(b'A'..=b'Z').collect();
+    let with_controls = [b"\x01\x02 PNG \x9a\x03", &noise[..]].concat();
+    let latin = b"+Gr\xf6\xdfe\n+\xfcber\n".as_slice();
+    let ascii = b"compiling one, two and three\n".repeat(9);
+    let cut = [&line.as_bytes()[line.find('成').unwrap() + 1..], "— half 完".as_bytes()].concat();
+    for (bytes, kept) in [
+        ([line.as_bytes(), &noise, b"\n", line.as_bytes()].concat(), "— 完成 ✗"),
+        ([latin, line.as_bytes()].concat(), "— 完成 ✗"),
+        ([&ascii[..], &with_controls, b"\n", "late — word\n".as_bytes()].concat(), "late — word"),
+        ([&ascii[..], &with_controls, b"\n"].concat(), "two and three"),
+        (cut[..cut.len() - 1].to_vec(), "— 完成 ✗"),
+    ] {
+        let (text, view) = decoded(&bytes);
+        assert!(text.contains(kept) && text.contains('\u{fffd}'), "{text}");
+        assert_eq!((view.encoding, view.replaced, view.binary), (None, true, false), "{text}");
+    }
+}
+
+/// Pairs of bytes of another encoding now and then look like UTF-8: not whole lines of them.
+#[test]
+fn short_lines_of_other_encodings_are_recognised() {
+    for (encoding, name, text) in [
+        (encoding_rs::GBK, "GBK", "名称\n联通\n价格: 是\n数据处理失败\n请重试\n"),
+        (encoding_rs::EUC_KR, "EUC-KR", "이름\n가격\n데이터 처리 실패\n다시 시도\n"),
+        (encoding_rs::SHIFT_JIS, "Shift_JIS", "名前\n価格\nデータ処理に失敗\nもう一度\n"),
+        (encoding_rs::BIG5, "Big5", "名稱\n價格\n資料處理失敗\n請再試一次\n"),
+        (encoding_rs::WINDOWS_1251, "windows-1251", "имя\nЦена\nОшибка данных\nповторите\n"),
+        (encoding_rs::WINDOWS_874, "windows-874", "รถ\nราคา\nข้อมูลผิดพลาด\nลองอีกครั้ง\n"),
+        (encoding_rs::WINDOWS_1252, "windows-1252", "plain\ncafé\nnaïve\nÃ© was é\nfaçade\n"),
+    ] {
+        let (read, view) = decoded(&encoding.encode(text).0);
+        assert_eq!((&*read, view.encoding, view.replaced), (text, Some(name), false));
+    }
+}
+
 #[test]
 fn what_is_not_text_is_recognised() {
     let mut state = 1_u64;
