@@ -209,3 +209,20 @@ async fn names_without_an_address_and_closed_ports_are_told_apart() {
     let line = fetch(&fetcher, "http://127.0.0.1:9/").await.unwrap_err().to_string();
     assert_eq!(line, "no connection to 127.0.0.1:9: connection refused");
 }
+
+#[tokio::test]
+async fn an_address_of_version_6_is_fetched_where_it_was_allowed_and_nowhere_else() {
+    let page = |_: usize, _: &str| Reply::Bytes(ok("text/plain", "version 6"));
+    let server = Server::start_at("[::1]:0", page).await;
+    let url = format!("http://[::1]:{}/page", server.port);
+    let allowed = |host: &str| {
+        let entry = format!("{host}:{}", server.port);
+        Fetcher::new(config(&[&entry]), Names::new(&[]))
+    };
+    let error = fetch(&allowed("127.0.0.1"), &url).await.unwrap_err();
+    assert!(matches!(error, FetchError::Refused { .. }), "{error:?}");
+    assert_eq!(server.hits(), 0);
+    let outcome = fetch(&allowed("[::1]"), &url).await;
+    assert!(matches!(outcome, Ok(Outcome::Page(page)) if page.wire_bytes == 9));
+    assert!(server.heads()[0].to_lowercase().contains(&format!("host: [::1]:{}", server.port)));
+}

@@ -45,7 +45,15 @@ impl Server {
     pub(crate) async fn start(
         reply: impl Fn(usize, &str) -> Reply + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::start_at("127.0.0.1:0", reply).await
+    }
+
+    /// The same at another address.
+    pub(crate) async fn start_at(
+        address: &str,
+        reply: impl Fn(usize, &str) -> Reply + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(address).await.unwrap();
         let server = Self {
             port: listener.local_addr().unwrap().port(),
             hits: Arc::default(),
