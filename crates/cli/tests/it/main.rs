@@ -1,5 +1,7 @@
 //! The real binary, driven over its real streams.
 
+#![cfg(test)]
+
 mod calls;
 mod causes;
 mod confined;
