@@ -239,6 +239,11 @@ pub(super) static SALIENT: &[Row] = &[
     ),
     row(
         Class::Failed,
+        r"(?i)\bI/O error\b|: segfault at |\bblocked for more than \d+ seconds|\bsoft lockup\b",
+        "host kernel: nvme0: I/O error, dev nvme0n1, sector 776 op 0x0:(READ)",
+    ),
+    row(
+        Class::Failed,
         "^(FAILURE: |FAILURES!|> Task .* FAILED)",
         "FAILURE: Build failed with an exception.",
     ),
@@ -256,7 +261,8 @@ out of memory|oom-kill|cannot find|\\*\\*\\*|deprecated|tests?\\b|problem|found 
 generated|examples?|runs?|specs?|scenarios?|suites|snapshots|skip|cancelled|_{3}|total|expected|received|\
 actual|got: |left: |right: |caused by|assert|called `|_test\\.go:|\\.go:\\d|level\\x22: ?[56]0|eror|-->|\
 \\d\\) |^E  |[EF]\\d{4} \\d|packages|address already|no space|overflow|double free|no rule|recipe|successfully|\
-failed asserting|SIG[A-Z]+ \\[|LEAK|exited|^ok|not ok";
+failed asserting|SIG[A-Z]+ \\[|LEAK|exited|^ok|not ok|\
+blocked for|lockup";
 
 /// What a summary says when something failed.
 pub(super) const BAD: &str = "FAIL|[1-9]\\d* (failed|failing|failures?|errors?|problems?|cancelled)\\b|\
