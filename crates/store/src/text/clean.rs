@@ -40,6 +40,8 @@ const MOVEMENT_LIMIT: u32 = 512;
 #[expect(clippy::struct_excessive_bools, reason = "each is one fact about the line or the stream")]
 pub(crate) struct Cleaner {
     returns: Returns,
+    /// U+FFFD in a row become one: the bytes are not text.
+    collapse: bool,
     state: State,
     /// Where the current line begins in the output: redraws go no further back.
     line_start: usize,
@@ -59,9 +61,10 @@ pub(crate) struct Cleaner {
 }
 
 impl Cleaner {
-    pub(crate) fn new(returns: Returns) -> Self {
+    pub(crate) fn new(returns: Returns, collapse: bool) -> Self {
         Cleaner {
             returns,
+            collapse,
             state: State::Ground,
             line_start: 0,
             ahead: Vec::new(),
@@ -140,6 +143,11 @@ impl Cleaner {
     /// Text without control characters other than line feed and tab.
     fn copy(&mut self, run: &str, output: &mut String) {
         let mut run = run;
+        if self.collapse && output.ends_with(char::REPLACEMENT_CHARACTER) {
+            let left = run.trim_start_matches(char::REPLACEMENT_CHARACTER);
+            self.changed |= left.len() < run.len();
+            run = left;
+        }
         if self.returned || self.erased || !self.ahead.is_empty() {
             let end = memchr(b'\n', run.as_bytes()).map_or(run.len(), |newline| newline + 1);
             let (line, rest) = run.split_at_checked(end).unwrap_or((run, ""));
@@ -211,7 +219,7 @@ impl Cleaner {
             0x08 => self.back(1, output),
             0x00 => {
                 self.replaced = true;
-                self.put(char::REPLACEMENT_CHARACTER, output);
+                self.copy("\u{fffd}", output);
             }
             0x0b | 0x0c if redraw => self.put('\n', output),
             0xc2 => {

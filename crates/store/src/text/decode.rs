@@ -6,15 +6,12 @@ use super::detect::Detected;
 
 /// Decodes what it is given; what cannot be decoded becomes U+FFFD.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is one fact about the stream")]
 pub(crate) struct Decoder {
     how: How,
     /// Bytes of byte order mark still to leave out.
     mark: usize,
-    /// Undecodable bytes in a row become one U+FFFD: the bytes are not text.
-    collapse: bool,
-    /// The last thing given out was a U+FFFD.
-    after_replacement: bool,
+    /// The bytes are not text.
+    binary: bool,
     changed: bool,
     replaced: bool,
 }
@@ -52,8 +49,7 @@ impl Decoder {
         Decoder {
             how,
             mark: detected.mark,
-            collapse: detected.binary,
-            after_replacement: false,
+            binary: detected.binary,
             changed: false,
             replaced: false,
         }
@@ -131,7 +127,6 @@ impl Decoder {
             held.push(next);
             match std::str::from_utf8(&held) {
                 Ok(text) => {
-                    self.after_replacement = false;
                     sink(text);
                     return rest;
                 }
@@ -154,7 +149,6 @@ impl Decoder {
             let error = match std::str::from_utf8(rest) {
                 Ok("") => return &[],
                 Ok(text) => {
-                    self.after_replacement = false;
                     sink(text);
                     return &[];
                 }
@@ -162,7 +156,6 @@ impl Decoder {
             };
             let (valid, after) = rest.split_at_checked(error.valid_up_to()).unwrap_or((rest, &[]));
             if !valid.is_empty() {
-                self.after_replacement = false;
                 sink(std::str::from_utf8(valid).unwrap_or_default());
             }
             let Some(length) = error.error_len() else {
@@ -176,7 +169,7 @@ impl Decoder {
 
     fn bad(&mut self, invalid: &[u8], sink: &mut dyn FnMut(&str)) {
         self.changed = true;
-        if !self.collapse
+        if !self.binary
             && let &[byte @ (0x90 | 0x9b..=0x9d)] = invalid
         {
             // An 8-bit control introducer: the cleaner knows it as a character.
@@ -184,9 +177,6 @@ impl Decoder {
             return;
         }
         self.replaced = true;
-        if !(self.collapse && self.after_replacement) {
-            sink("\u{fffd}");
-        }
-        self.after_replacement = true;
+        sink("\u{fffd}");
     }
 }

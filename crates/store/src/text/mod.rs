@@ -53,7 +53,8 @@ impl Viewer {
     /// `head` holds the first bytes of the stream, up to all of them; they are pushed as well.
     pub(crate) fn new(head: &[u8], returns: Returns) -> Self {
         let detected = detect::detect(head);
-        Viewer { detected, decoder: Decoder::new(detected), cleaner: Cleaner::new(returns) }
+        let cleaner = Cleaner::new(returns, detected.binary);
+        Viewer { detected, decoder: Decoder::new(detected), cleaner }
     }
 
     /// Adds the view of `bytes` to `output`.

@@ -214,8 +214,9 @@ fn what_is_not_text_is_recognised() {
     let elf = [b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0".to_vec(), vec![0; 100]]
         .concat();
     for bytes in [&noise, &mixed, &elf] {
-        let (_, view) = clean(bytes);
+        let (text, view) = clean(bytes);
         assert!(view.binary && view.differs, "{view:?}");
+        assert!(!text.contains("\u{fffd}\u{fffd}"), "{text}");
     }
     for bytes in [&b"a\0b\0c\0"[..], b"one two three \x1b[0m\n", b"\x0c\n"] {
         assert!(!clean(bytes).1.binary, "{bytes:?}");
