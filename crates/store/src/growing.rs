@@ -207,8 +207,9 @@ impl Growing {
 
     fn end(&self, transaction: &Transaction<'_>, outcome: &str) -> Result<()> {
         let id = self.numbers.document as i64;
-        let used = self.numbers.first + self.receipt.chunks;
-        number::give_back(transaction, number::CHUNK, self.numbers.first + SPAN, used)?;
+        // The first number was told before there was a chunk: it stays this document's.
+        let unused = self.numbers.first + self.receipt.chunks.max(1);
+        number::give_back(transaction, number::CHUNK, self.numbers.first + SPAN, unused)?;
         transaction
             .prepare_cached(
                 "UPDATE documents SET state = 1, digest = ?2, owner = NULL, reserved = NULL,

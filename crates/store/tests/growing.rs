@@ -103,6 +103,18 @@ fn unused_numbers_are_given_back() {
     assert_eq!(next.first.0, receipt.range.unwrap().last.0 + 1);
 }
 
+/// Its number was told when it began.
+#[test]
+fn the_number_of_a_job_without_output_is_not_given_to_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let silent = store.begin(job()).unwrap();
+    let told = silent.first();
+    silent.finish("stopped").unwrap();
+    let next = run(&store, b"another's\n").range.unwrap().first;
+    assert_eq!(next.0, told.0 + 1);
+}
+
 #[test]
 fn a_job_that_is_dropped_ends_where_it_is() {
     let folder = tempfile::tempdir().unwrap();
