@@ -8,7 +8,9 @@ use std::time::{Duration, SystemTime};
 use quietcontext_fetch::{
     FetchError, Outcome, Page, Request as FetchRequest, Validators, parse_url,
 };
-use quietcontext_store::{ContentKind, DocumentInfo, Label, NewDocument, Origin, StoreError};
+use quietcontext_store::{
+    ContentKind, DocumentInfo, Label, NewDocument, Origin, Status, StoreError,
+};
 
 use crate::answer::Draft;
 use crate::args::fetch_index::{PageArgs, Request};
@@ -34,7 +36,10 @@ struct Line {
 }
 
 /// Answers `fetch-index`.
-pub(crate) async fn fetch_index(context: Context, request: Request) -> Result<Answer, ToolError> {
+pub(crate) async fn fetch_index(
+    context: Context,
+    mut request: Request,
+) -> Result<Answer, ToolError> {
     // Syntax first, for all of them: nothing is fetched when one URL is not a URL.
     let mut urls = Vec::new();
     for page in &request.pages {
@@ -44,6 +49,7 @@ pub(crate) async fn fetch_index(context: Context, request: Request) -> Result<An
         url.set_fragment(None);
         urls.push(url.to_string());
     }
+    keep_apart(&mut request.pages, &urls);
     let gate = Arc::new(tokio::sync::Semaphore::new(request.concurrency));
     let mut tasks = tokio::task::JoinSet::new();
     let mut same: HashMap<(String, Option<String>), usize> = HashMap::new();
@@ -81,6 +87,23 @@ pub(crate) async fn fetch_index(context: Context, request: Request) -> Result<An
         .filter_map(|index| lines.get(index).cloned())
         .collect();
     blocking(move || Ok(answer(&context, &ordered))).await
+}
+
+/// A source that is given to several URLs gets `#2` and so on, as labels of a batch do: no page of a call
+/// takes the place of another.
+fn keep_apart(pages: &mut [PageArgs], urls: &[String]) {
+    let mut named: HashMap<String, Vec<&str>> = HashMap::new();
+    for (page, url) in pages.iter_mut().zip(urls) {
+        let Some(source) = &mut page.source else { continue };
+        let known = named.entry(source.clone()).or_default();
+        let place = known.iter().position(|known| known == url).unwrap_or_else(|| {
+            known.push(url);
+            known.len() - 1
+        });
+        if place > 0 {
+            source.push_str(&format!("#{}", place + 1));
+        }
+    }
 }
 
 fn answer(context: &Context, lines: &[Line]) -> Answer {
@@ -224,6 +247,9 @@ fn named(
     let page = quietcontext_store::Page { document: receipt.document, ..known.clone() };
     context.root.store.remember_page(&page).map_err(store_failed)?;
     line.push_str(&format!(" · as {}", clip_middle(&render::source(label), 80)));
+    if receipt.status == Status::Replaced {
+        line.push_str(" · replaced");
+    }
     Ok(line)
 }
 
@@ -289,6 +315,9 @@ fn store(context: &Context, asked: &str, label: &str, page: &Page) -> Result<Str
     parts.extend(receipt.range.map(render::range));
     if label != asked {
         parts.push(format!("as {}", clip_middle(&render::source(label), 80)));
+    }
+    if receipt.status == Status::Replaced {
+        parts.push("replaced".to_owned());
     }
     let notes = pages.iter().flat_map(|pages| &pages.notes).chain(&page.notes);
     parts.extend(notes.map(|note| one_line(note)));

@@ -125,3 +125,22 @@ fn fifty_urls_are_all_reported() {
     let list = w.read_all(&crate::support::reference(&text), 8_192);
     assert_eq!(list.lines().count(), 51, "{text}");
 }
+
+#[test]
+fn pages_under_one_source_stay_apart_and_a_page_that_gives_way_is_said() {
+    let (host, _) = serve(|path, _| page("200 OK", "text/plain", &format!("text of {path}\n")));
+    let w = Workspace::allowing(std::slice::from_ref(&host));
+    let under = |path: &str| json!({"url": format!("http://{host}{path}"), "source": "docs"});
+    let requests = json!({"requests": [under("/a"), under("/b"), under("/a")]});
+    let text = w.ok("fetch-index", requests.clone());
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines[0].ends_with(" · as docs") && lines[1].ends_with(" · as docs#2"), "{text}");
+    assert_eq!(lines[0], lines[2]);
+    for (line, page) in [(lines[0], "text of /a\n"), (lines[1], "text of /b\n")] {
+        assert_eq!(w.read_all(&crate::support::reference(line), 8_192), page);
+    }
+    let again = w.ok("fetch-index", requests);
+    assert!(!again.contains("replaced"), "{again}");
+    let other = w.ok("fetch-index", under("/c"));
+    assert!(other.ends_with(" · as docs · replaced"), "{other}");
+}
