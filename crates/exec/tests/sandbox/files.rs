@@ -175,6 +175,17 @@ both! {
         assert_eq!(lab.shell("echo x > /dev/null && head -c 1 /dev/zero | wc -c").good(), "1");
     }
 
+    /// What is written to a terminal that is not there, or to a device by a wrong name, fails; it was
+    /// kept by a file that nobody reads.
+    fn nothing_is_created_beside_the_devices(lab) {
+        for path in ["/dev/tty", "/dev/nul", "/dev/console"] {
+            assert!(lab.attempt(&["append", path]).starts_with("refused"), "{path}");
+        }
+        assert_eq!(lab.attempt(&["append", "/dev/shm/new"]), "done");
+        let terminals = "import os, pty; m, s = pty.openpty(); os.write(s, b'x'); print(os.read(m, 9))";
+        assert_eq!(lab.shell(&format!("python3 -c \"{terminals}\"")).good(), "b'x'");
+    }
+
     /// What the box cannot see it cannot start; a missing working directory is named.
     fn a_step_that_fails_is_named(lab) {
         let outcome = lab.run(&[], &["/nonexistent/program"]);

@@ -1,6 +1,6 @@
 //! The box's own `/dev` and `/proc`.
 
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, symlinkat};
@@ -12,7 +12,8 @@ use super::limits;
 use super::mounts::{self, Access};
 use super::view::View;
 
-/// A minimal `/dev` in the box's own space: five devices, own terminals, own shared memory.
+/// A minimal `/dev` in the box's own space: five devices, own terminals, own shared memory. Nothing is
+/// created beside them: what a program writes to `/dev/tty` or `/dev/nul` would be lost in a file.
 pub(super) fn dev(view: &View) -> Result<(), Failure> {
     let step = Step::Devices;
     let space = view.space();
@@ -24,9 +25,18 @@ pub(super) fn dev(view: &View) -> Result<(), Failure> {
     }
     mkdirat(&directory, "shm", Mode::from_raw_mode(0o1777)).step(step, "shm")?;
     mkdirat(&directory, "pts", Mode::from_raw_mode(0o755)).step(step, "pts")?;
+    for name in DEVICES {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+        openat(&directory, *name, flags, Mode::from_raw_mode(0o666)).step(step, name)?;
+    }
     let tree = mounts::copy_tree(directory.as_fd()).step(step, "/dev")?;
+    mounts::restrict(&tree, Access::ReadOnly).step(step, "/dev")?;
     let place = view.find(Path::new("/dev")).step(step, "/dev")?;
     mounts::attach(&tree, &place).step(step, "/dev")?;
+    let put = |mount: &OwnedFd, name: &str| {
+        let place = openat(&tree, name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        mounts::attach(mount, place.step(step, name)?).step(step, name)
+    };
     for name in DEVICES {
         // A device keeps being one only on a mount that allows devices, hence read-only mounts of
         // the host's: nothing in the box can change their mode.
@@ -40,21 +50,18 @@ pub(super) fn dev(view: &View) -> Result<(), Failure> {
         .step(step, name)?;
         let device = mounts::copy_tree(device.as_fd()).step(step, name)?;
         mounts::restrict_device(&device).step(step, name)?;
-        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
-        openat(&tree, *name, flags, Mode::from_raw_mode(0o666)).step(step, name)?;
-        let place =
-            openat(&tree, *name, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step(step, name)?;
-        mounts::attach(&device, &place).step(step, name)?;
+        put(&device, name)?;
     }
+    let memory = openat(&directory, "shm", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .step(step, "shm")?;
+    put(&mounts::copy_tree(memory.as_fd()).step(step, "shm")?, "shm")?;
     let terminals = mounts::new(
         c"devpts",
         &[(c"ptmxmode", "0666"), (c"mode", "0620")],
         MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC,
     )
     .step(step, "pts")?;
-    let place =
-        openat(&tree, "pts", OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).step(step, "pts")?;
-    mounts::attach(&terminals, &place).step(step, "pts")
+    put(&terminals, "pts")
 }
 
 /// A new `/proc` of this pid namespace. Read-only as a whole: as root its switches would be the
