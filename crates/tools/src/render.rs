@@ -126,8 +126,13 @@ pub(crate) fn place(
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let normal = |text: &str| text.to_ascii_lowercase().replace('-', "_");
     let wanted = normal(name);
+    let stem = wanted.trim_end_matches(['s', 'y']);
     known
-        .map(|candidate| (distance(&wanted, &normal(candidate)), candidate))
+        .map(|candidate| match normal(candidate) {
+            // `query` for `queries`, `lang` for `language`.
+            longer if stem.len() > 3 && longer.starts_with(stem) => (0, candidate),
+            other => (distance(&wanted, &other), candidate),
+        })
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 4)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
@@ -190,6 +195,8 @@ mod tests {
         let known = ["max_bytes", "timeout_ms", "language"];
         assert_eq!(nearest("maxBytes", known.into_iter()), Some("max_bytes"));
         assert_eq!(nearest("langauge", known.into_iter()), Some("language"));
+        assert_eq!(nearest("lang", known.into_iter()), Some("language"));
+        assert_eq!(nearest("query", ["refs", "queries"].into_iter()), Some("queries"));
         assert_eq!(nearest("zzz", known.into_iter()), None);
         assert_eq!(distance("kitten", "sitting"), 3);
     }

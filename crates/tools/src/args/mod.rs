@@ -227,7 +227,7 @@ pub(crate) fn wrong(name: &str, must: &str, got: &Value) -> ToolError {
     let got = match got {
         Value::Null => "null".to_owned(),
         Value::Bool(flag) => flag.to_string(),
-        Value::Number(number) => short(&number.to_string()),
+        Value::Number(number) => number.to_string(),
         Value::String(text) if text.is_empty() => "an empty string".to_owned(),
         Value::String(text) if text.len() <= 24 => format!("the string {}", short(text)),
         Value::String(text) => format!("a string of {} bytes", text.len()),
@@ -290,7 +290,7 @@ mod tests {
             (
                 "batch",
                 json!({"commands": [{"label": 1, "command": "x"}]}),
-                "commands[].label must be a string, got \"1\"",
+                "commands[].label must be a string, got 1",
             ),
             (
                 "batch",
@@ -316,12 +316,12 @@ mod tests {
             (
                 "fetch-index",
                 json!({"requests": [{"url": "a", "source": 7}]}),
-                "requests[].source must be a string, got \"7\"",
+                "requests[].source must be a string, got 7",
             ),
             (
                 "fetch-index",
                 json!({"requests": [7]}),
-                "requests[] must be an object or a URL, got \"7\"",
+                "requests[] must be an object or a URL, got 7",
             ),
             ("index", json!({"path": ""}), "path is empty"),
             (
