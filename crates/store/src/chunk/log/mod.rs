@@ -5,6 +5,7 @@
 //! the header it stands under and its most telling line.
 
 mod header;
+mod tap;
 
 use std::ops::Range;
 
@@ -15,6 +16,7 @@ use super::line::{lines, trim};
 use super::{Context, Step, Titled, title};
 pub(super) use header::is_telling;
 use header::{Tells, is_placed, tells};
+use tap::{Part, Tap};
 
 /// Bytes below which a block is joined with the next one.
 const TINY: usize = 160;
@@ -38,6 +40,7 @@ pub(super) fn cut(text: &str, context: &mut Context) -> Vec<Titled> {
     let mut cutter = Cutter::new(text, TINY);
     let mut marks: Vec<Mark> = Vec::new();
     let mut after_blank = false;
+    let mut tap = Tap::default();
     // Compilers put the place first, so this one is looked for in the whole text at once.
     let finder = Finder::new(b": error");
     let mut placed = finder.find_iter(text.as_bytes()).peekable();
@@ -52,11 +55,19 @@ pub(super) fn cut(text: &str, context: &mut Context) -> Vec<Titled> {
         } else {
             tells(line.text)
         };
-        let rank = match (tells, after_blank, line.is_indented()) {
-            (Some(Tells::Header), ..) => Rank::Section,
-            (_, true, _) => Rank::Block,
-            (_, false, false) => Rank::Line,
-            (_, false, true) => Rank::Inner,
+        let part = tap.read(&line, &text.as_bytes()[line.next..]);
+        let tells = match part {
+            // Of one failure, which the point has told of.
+            Some(Part::Detail) => tells.map(|_| Tells::Trouble),
+            _ => tells,
+        };
+        let rank = match (part, tells, after_blank, line.is_indented()) {
+            (Some(Part::Name), ..) => Rank::Section,
+            (Some(Part::Point | Part::Detail), ..) => Rank::Inner,
+            (_, Some(Tells::Header), ..) => Rank::Section,
+            (_, _, true, _) => Rank::Block,
+            (_, _, false, false) => Rank::Line,
+            (_, _, false, true) => Rank::Inner,
         };
         cutter.border(line.start, rank);
         marks.extend(tells.map(|tells| Mark { at: line.start, tells }));

@@ -68,6 +68,42 @@ fn each_failure_starts_a_chunk_and_names_it() {
 }
 
 #[test]
+fn a_test_point_its_name_and_its_details_are_one_chunk() {
+    let point = |number: usize, name: &str, error: &str| {
+        format!(
+            "    # Subtest: {name}\n    not ok {number} - {name}\n      ---\n      duration_ms: 16.3\n      \
+             error: {error}\n      code: 'ERR_TEST_FAILURE'\n\n      expected:\n        total: 3\n      stack: |-\n\
+             {}      ...\n",
+            noise(400)
+        )
+    };
+    let passed: String = (1..9)
+        .map(|n| format!("    # Subtest: fine\n    ok {n} - fine\n      ---\n      ...\n"))
+        .collect();
+    let text = format!(
+        "TAP version 13\n{passed}{}{}error: not a detail\n{}",
+        point(9, "rejects vouchers", "\"Cannot read 'x'\""),
+        point(10, "adds", "'timed out'"),
+        noise(400)
+    );
+    let chunks = super::cut(ContentKind::Log, &text);
+    let found: Vec<_> =
+        chunks.iter().map(|(title, body)| (title.as_str(), body.lines().next().unwrap())).collect();
+    assert_eq!(
+        found,
+        [
+            ("TAP version 13", "TAP version 13"),
+            (
+                "not ok 9 - rejects vouchers > error: \"Cannot read 'x'\"",
+                "    # Subtest: rejects vouchers"
+            ),
+            ("not ok 10 - adds > error: 'timed out'", "    # Subtest: adds"),
+            ("error: not a detail", "error: not a detail"),
+        ]
+    );
+}
+
+#[test]
 fn the_title_of_a_log_is_its_gravest_line() {
     let text = "2024-01-01 INFO start\n2024-01-01 WARN low\n2024-01-01 ERROR disk full\n2024-01-01 INFO end\n";
     assert_eq!(titles(ContentKind::Log, text), ["2024-01-01 ERROR disk full"]);
