@@ -25,6 +25,9 @@ pub(super) fn tells(line: &[u8]) -> Option<Tells> {
         _ => line,
     };
     let first = *line.first()?;
+    if is_failed_member(line) {
+        return Some(Tells::Header);
+    }
     let starts = |prefix: &str| line.starts_with(prefix.as_bytes());
     let header = |yes: bool| yes.then_some(Tells::Header);
     let trouble = |yes: bool| yes.then_some(Tells::Trouble);
@@ -44,7 +47,10 @@ pub(super) fn tells(line: &[u8]) -> Option<Tells> {
         b'c' => header(is_commit(line)),
         b'd' => header(starts("diff -")),
         b'@' => header(starts("@@ ")),
-        b'F' => header(starts("FAIL: ") || starts("FAIL  ") || starts("FAIL\t"))
+        b'(' => header(starts("(fail) ")),
+        b'[' => header(line.ends_with(b"<<< FAILURE!") || line.ends_with(b"<<< ERROR!")),
+        b'F' => header(["FAIL: ", "FAIL  ", "FAIL\t", "FAIL ["].iter().any(|mark| starts(mark)))
+            .or_else(|| header(starts("Failed ") && line.ends_with(b"]")))
             .or_else(|| trouble(starts("FAILED ") || starts("FAIL ") || starts("FATAL"))),
         b'f' => trouble(starts("fatal")),
         b'T' => trouble(starts("Traceback (most")).or_else(|| trouble(is_exception(line))),
@@ -62,6 +68,12 @@ pub(super) fn tells(line: &[u8]) -> Option<Tells> {
         b'A'..=b'Z' => trouble(is_exception(line)),
         _ => None,
     }
+}
+
+/// `CartTest > adds FAILED`: a member of a class, as runners of the JVM name it.
+#[inline]
+fn is_failed_member(line: &[u8]) -> bool {
+    line.ends_with(b" FAILED") && has(line, " > ")
 }
 
 fn has(line: &[u8], word: &str) -> bool {

@@ -62,9 +62,8 @@ pub(super) fn cut(text: &str, context: &mut Context) -> Vec<Titled> {
             _ => tells,
         };
         let rank = match (part, tells, after_blank, line.is_indented()) {
-            (Some(Part::Name), ..) => Rank::Section,
             (Some(Part::Point | Part::Detail), ..) => Rank::Inner,
-            (_, Some(Tells::Header), ..) => Rank::Section,
+            (Some(Part::Name), ..) | (_, Some(Tells::Header), ..) => Rank::Section,
             (_, _, true, _) => Rank::Block,
             (_, _, false, false) => Rank::Line,
             (_, _, false, true) => Rank::Inner,

@@ -17,7 +17,7 @@ fn log(blocks: &[&str]) -> Vec<String> {
 
 #[test]
 fn each_failure_starts_a_chunk_and_names_it() {
-    let table: [(&[&str], &[&str]); 10] = [
+    let table: [(&[&str], &[&str]); 13] = [
         (
             &[
                 "---- a::one stdout ----\nthread 'a::one' panicked at src/a.rs:3:5:",
@@ -41,6 +41,24 @@ fn each_failure_starts_a_chunk_and_names_it() {
         (
             &["not ok 3 - rejects", "not ok 4 - accepts"],
             &["not ok 3 - rejects", "not ok 4 - accepts"],
+        ),
+        (
+            &["        FAIL [   0.309s] shop cart::adds", "(fail) cart > removes [1.20ms]"],
+            &["FAIL [ 0.309s] shop cart::adds", "(fail) cart > removes [1.20ms]"],
+        ),
+        (
+            &["CartTest > adds() FAILED", "  Failed Shop.CartTests.Removes [12 ms]"],
+            &["CartTest > adds() FAILED", "Failed Shop.CartTests.Removes [12 ms]"],
+        ),
+        (
+            &[
+                "[ERROR] adds(shop.CartTest)  Time elapsed: 0.01 s  <<< FAILURE!",
+                "[ERROR] removes(shop.CartTest)  Time elapsed: 0 s  <<< ERROR!",
+            ],
+            &[
+                "[ERROR] adds(shop.CartTest) Time elapsed: 0.01 s <<< FAILURE!",
+                "[ERROR] removes(shop.CartTest) Time elapsed: 0 s <<< ERROR!",
+            ],
         ),
         (
             &["src/a.c:10:5: error: unknown name", "src/b.ts(3,1): error TS2304: gone"],
@@ -77,9 +95,7 @@ fn a_test_point_its_name_and_its_details_are_one_chunk() {
             noise(400)
         )
     };
-    let passed: String = (1..9)
-        .map(|n| format!("    # Subtest: fine\n    ok {n} - fine\n      ---\n      ...\n"))
-        .collect();
+    let passed = "    # Subtest: fine\n    ok 1 - fine\n      ---\n      ...\n".repeat(8);
     let text = format!(
         "TAP version 13\n{passed}{}{}error: not a detail\n{}",
         point(9, "rejects vouchers", "\"Cannot read 'x'\""),
