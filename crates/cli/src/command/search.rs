@@ -51,7 +51,7 @@ pub(crate) fn run(flags: &Flags, query: Query, form: Form) -> Result<Exit, Probl
     }
     let text = answer.text.as_str();
     terminal::print(&hits::show(text, &question, &root, look))?;
-    if text.contains("nothing is stored there") {
+    if text.contains("nothing there to search") {
         terminal::hint(
             "quietcontext sources lists what is stored, quietcontext index docs stores a folder",
         );

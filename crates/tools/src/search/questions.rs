@@ -147,7 +147,7 @@ pub(crate) fn verdict_line(found: &Results, text: &str) -> Option<String> {
         Verdict::Good => slips(&found.read_as),
         // The question is one; there is no text in the scope it was put to.
         Verdict::NothingToSearch if text.chars().any(char::is_alphanumeric) => {
-            Some("no match: nothing is stored there".to_owned())
+            Some("no match: nothing there to search".to_owned())
         }
         Verdict::Weak => Some("no good match".to_owned()),
         Verdict::NoMatch => Some("no match".to_owned()),

@@ -201,3 +201,16 @@ fn what_a_word_without_a_text_was_read_as_is_said() {
     let text = w.ok("search", json!({"queries": ["todo"]}));
     assert!(text.starts_with("query: todo\n[r:") && text.contains("(e:L1-1)"), "{text}");
 }
+
+#[test]
+fn a_scope_without_text_is_not_said_to_be_an_empty_store() {
+    let w = Workspace::new();
+    let nothing = "query: moose\nno match: nothing there to search";
+    assert_eq!(w.ok("search", json!({"queries": "moose"})).trim_end(), nothing);
+    w.ok("index", json!({"content": "A moose came by.\n", "source": "notes.md"}));
+    for scope in [json!({"content_type": "code"}), json!({"source": "other*"})] {
+        let mut asked = scope;
+        asked["queries"] = json!("moose");
+        assert_eq!(w.ok("search", asked).trim_end(), nothing);
+    }
+}
