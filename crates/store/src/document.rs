@@ -47,6 +47,8 @@ pub struct NewDocument<'a> {
     pub path: Option<&'a str>,
     /// How its run ended: `exit 0`.
     pub outcome: Option<&'a str>,
+    /// What printed it: leads the title of its first chunk, so that the command is found, too.
+    pub command: Option<&'a str>,
 }
 
 impl<'a> NewDocument<'a> {
@@ -60,6 +62,7 @@ impl<'a> NewDocument<'a> {
             stamp: None,
             path: None,
             outcome: None,
+            command: None,
         }
     }
 }

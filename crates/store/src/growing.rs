@@ -53,7 +53,7 @@ impl Growing {
     pub(crate) fn begin(core: &Arc<Core>, new: &NewDocument<'_>) -> Result<Self> {
         let kind = prepare::kind(new, View::default(), "");
         let lease = core.lease()?;
-        let tail = Tail::new(kind, new.name.or(new.path).map(str::to_owned))?;
+        let tail = Tail::new(kind, new)?;
         let receipt = core.write(|transaction| {
             let numbers = write::insert_open(transaction, kind, State::Growing, lease)?;
             let label = label::name(transaction, new.label)?;

@@ -147,7 +147,8 @@ impl Prepared {
         expander: &mut Expander,
     ) -> Result<Self> {
         let name = new.name.or(new.path);
-        let sections = chunk::sections(viewed.kind, name, &viewed.text);
+        let mut sections = chunk::sections(viewed.kind, name, &viewed.text);
+        chunk::lead(new.command, &mut sections, &viewed.text);
         packer.sketch(viewed.text.len() > INLINE_BYTES);
         packer.restart(0, 0, 1);
         let mut blocks = Vec::new();

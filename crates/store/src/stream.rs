@@ -74,6 +74,7 @@ impl Core {
                 kind,
                 sender,
                 context: Context::default(),
+                command: new.command,
                 lines: Lines::default(),
             };
             let produced = producer.run(&mut windows, &mut identity, bytes, observer);
@@ -261,6 +262,8 @@ struct Producer<'a> {
     kind: ContentKind,
     sender: SyncSender<Cut>,
     context: Context,
+    /// Until the first window is cut.
+    command: Option<&'a str>,
     lines: Lines,
 }
 
@@ -296,7 +299,8 @@ impl Producer<'_> {
     fn send(&mut self, window: Window, is_last: bool, observer: Option<&mut dyn Observer>) -> bool {
         self.lines.see(&window.text, observer);
         let name = self.new.name.or(self.new.path);
-        let sections = chunk::sections_with(self.kind, name, &window.text, &mut self.context);
+        let mut sections = chunk::sections_with(self.kind, name, &window.text, &mut self.context);
+        chunk::lead(self.command.take(), &mut sections, &window.text);
         self.sender.send(Cut { window, sections, is_last }).is_ok()
     }
 }

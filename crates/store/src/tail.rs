@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::block::{Packed, Packer, Piece};
 use crate::chunk::{self, ContentKind, Context, Section};
+use crate::document::NewDocument;
 use crate::prepare::packing;
 
 /// An open chunk of this size is closed when more text comes.
@@ -12,6 +13,8 @@ const CLOSE_BYTES: usize = 1_200;
 #[derive(Debug)]
 pub(crate) struct Tail {
     name: Option<String>,
+    /// What prints it.
+    command: Option<String>,
     kind: ContentKind,
     context: Context,
     packer: Packer,
@@ -22,9 +25,10 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    pub(crate) fn new(kind: ContentKind, name: Option<String>) -> Result<Self> {
+    pub(crate) fn new(kind: ContentKind, new: &NewDocument<'_>) -> Result<Self> {
         Ok(Tail {
-            name,
+            name: new.name.or(new.path).map(str::to_owned),
+            command: new.command.map(str::to_owned),
             kind,
             context: Context::default(),
             packer: Packer::new().map_err(packing)?,
@@ -60,7 +64,9 @@ impl Tail {
         {
             let joined = format!("{open}{text}");
             let mut context = self.context.clone();
-            let sections = chunk::sections_with(self.kind, name, &joined, &mut context);
+            let mut sections = chunk::sections_with(self.kind, name, &joined, &mut context);
+            let command = self.command.as_deref().filter(|_| self.count() == 1);
+            chunk::lead(command, &mut sections, &joined);
             // Cut earlier than before, the open chunk would lose text that was told of.
             if sections.first().is_some_and(|section| section.bytes.end >= open.len()) {
                 self.chunks.pop();
@@ -68,7 +74,9 @@ impl Tail {
                 return;
             }
         }
-        let sections = chunk::sections_with(self.kind, name, text, &mut self.context);
+        let mut sections = chunk::sections_with(self.kind, name, text, &mut self.context);
+        let command = self.command.as_deref().filter(|_| self.count() == 0);
+        chunk::lead(command, &mut sections, text);
         self.extend(sections, text);
     }
 

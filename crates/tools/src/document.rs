@@ -43,17 +43,18 @@ pub(crate) fn is_big(run: &Run) -> bool {
     run.stdout.len() + run.stderr.len() >= BIG
 }
 
-/// Stores the document of a run under a label.
+/// Stores the document of a run under a label, with the first line of what printed it.
 pub(crate) fn store(
     context: &Context,
     run: &Run,
     label: Label<'_>,
+    command: &str,
     observer: Option<&mut dyn Observer>,
 ) -> Result<Receipt, StoreError> {
     let _turn = is_big(run).then(|| context.queue_blocking(Work::Store));
     let mut bytes = reader(run).map_err(StoreError::Source)?;
-    let receipt =
-        context.root.store.add(NewDocument::new(label, Origin::Run), &mut bytes, observer)?;
+    let document = NewDocument { command: Some(command), ..NewDocument::new(label, Origin::Run) };
+    let receipt = context.root.store.add(document, &mut bytes, observer)?;
     context.meter.stored(&receipt);
     Ok(receipt)
 }

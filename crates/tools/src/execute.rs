@@ -143,7 +143,9 @@ impl Answering {
             // Nobody reads the answer, but what was printed stays searchable.
             if !run.stdout.is_empty() || !run.stderr.is_empty() {
                 let label = Label::Numbered { family: self.family };
-                if let Err(error) = document::store(context, run, label, None) {
+                if let Err(error) =
+                    document::store(context, run, label, context.meter.summary(), None)
+                {
                     tracing::warn!(%error, "output of a cancelled run was not stored");
                 }
             }
@@ -188,7 +190,8 @@ impl Answering {
             return Some(fitting);
         }
         // Escapes were taken out: the bytes as they came stay retrievable under their label.
-        match document::store(context, run, Label::Numbered { family: self.family }, None) {
+        let label = Label::Numbered { family: self.family };
+        match document::store(context, run, label, context.meter.summary(), None) {
             Ok(_) => Some(fitting),
             Err(error) => answer(Some(not_stored(&error))).or(Some(fitting)),
         }
@@ -198,7 +201,8 @@ impl Answering {
     fn indexed(&self, context: &Context, run: &Run) -> Answer {
         let mut gathered = Gathered::new(self.digest_bytes(), context.shared.salience());
         let label = Label::Numbered { family: self.family };
-        match document::store(context, run, label, Some(&mut gathered)) {
+        let command = context.meter.summary();
+        match document::store(context, run, label, command, Some(&mut gathered)) {
             Ok(receipt) => self.digest(context, run, &receipt, &gathered),
             Err(error) => self.unstored(context, run, &error),
         }

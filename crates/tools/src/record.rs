@@ -115,6 +115,11 @@ impl Meter {
         Self { tool, summary: summary(tool, arguments, root), kept, produced, seen }
     }
 
+    /// What is called, in a line.
+    pub(crate) fn summary(&self) -> &str {
+        &self.summary
+    }
+
     /// Counts bytes that came from a program, a page or a file.
     pub(crate) fn produced(&self, bytes: u64) {
         self.produced.fetch_add(bytes, Ordering::Relaxed);
@@ -253,7 +258,7 @@ fn below(root: &Path, path: &str) -> String {
 }
 
 /// The first line of a program that says something.
-fn first_line(code: &str) -> String {
+pub(crate) fn first_line(code: &str) -> String {
     plain(code.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
 }
 

@@ -106,6 +106,19 @@ pub(crate) fn sections_with(
     number(name, text, chunks)
 }
 
+/// Says in the title of a text's first section what printed it; in place of a title that only repeats the
+/// section's first line.
+pub(crate) fn lead(command: Option<&str>, sections: &mut [Section], text: &str) {
+    let Some((command, section)) = command.zip(sections.first_mut()) else { return };
+    let command = title::clean(command, title::LINE_CHARS);
+    if command.is_empty() {
+        return;
+    }
+    let repeated = title::first_line(text.get(section.bytes.clone()).unwrap_or_default());
+    let rest = if section.title == repeated { "" } else { section.title.as_str() };
+    section.title = title::clean(&title::pair(&command, " > ", rest), title::TITLE_CHARS);
+}
+
 /// A range and its title, before lines are counted.
 type Titled = (Range<usize>, String);
 

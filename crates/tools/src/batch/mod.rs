@@ -17,6 +17,7 @@ use crate::document;
 use crate::error::ToolError;
 use crate::execute::{self, draft};
 use crate::freshness;
+use crate::record;
 use crate::render::{self, counted, one_line};
 use crate::root::{check_root, working_directory};
 use crate::schedule::Work;
@@ -46,7 +47,8 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
     let done = AtomicUsize::new(0);
     let store = |index: usize, run| {
         let name = names.get(index).map_or("", String::as_str);
-        let outcome = stored(context, run, name, &number);
+        let command = request.commands.get(index).map_or("", |one| one.command.as_str());
+        let outcome = stored(context, run, (name, command), &number);
         let done = done.fetch_add(1, Ordering::Relaxed) + 1;
         context.progress(done as f64, Some(total as f64), name);
         outcome
@@ -114,7 +116,7 @@ fn run(context: &Context, command: &Command, cwd: &std::path::Path) -> Result<Ru
 fn stored(
     context: &Context,
     run: Result<Run, ToolError>,
-    name: &str,
+    (name, command): (&str, &str),
     number: &Result<u64, StoreError>,
 ) -> Outcome {
     let run = match run {
@@ -125,7 +127,8 @@ fn stored(
     let stored = match number {
         Ok(number) => {
             let label = format!("batch:{number}:{name}");
-            document::store(context, &run, Label::Fixed(&label), Some(&mut *seen))
+            let command = record::first_line(command);
+            document::store(context, &run, Label::Fixed(&label), &command, Some(&mut *seen))
         }
         Err(error) => {
             Err(StoreError::Io { step: "numbering the batch", reason: error.to_string() })

@@ -140,7 +140,9 @@ pub(crate) fn start(
     answering: &Answering,
 ) -> Result<Answer, ToolError> {
     // The label comes first: a job whose output could not be stored is not started.
-    let document = NewDocument::new(Label::Numbered { family: answering.family }, Origin::Run);
+    let label = Label::Numbered { family: answering.family };
+    let command = Some(context.meter.summary());
+    let document = NewDocument { command, ..NewDocument::new(label, Origin::Run) };
     let growing = context.root.store.begin(document).map_err(store_failed)?;
     let label = growing.receipt().label;
     let job = context.shared.executor.start(run).map_err(exec_error)?;

@@ -153,3 +153,22 @@ fn a_failure_goes_on_in_the_next_window() {
         Some("a::one stdout > right: 2")
     );
 }
+
+#[test]
+fn a_command_leads_the_first_title_and_replaces_one_that_only_repeats_the_text() {
+    let led = |command: Option<&str>, text: &str| {
+        let mut sections = sections_with(ContentKind::Log, None, text, &mut Context::default());
+        super::super::lead(command, &mut sections, text);
+        sections.into_iter().map(|section| section.title).collect::<Vec<_>>()
+    };
+    let plain = "id,region\n1,eu\n";
+    assert_eq!(led(Some("head  -200\taccounts.csv"), plain), ["head -200 accounts.csv"]);
+    assert_eq!(led(None, plain), ["id,region"]);
+    assert_eq!(led(Some(" "), plain), ["id,region"]);
+    let failing = format!("error: one\n{}error: two\n{}", noise(400), noise(400));
+    assert_eq!(led(Some("make"), &failing), ["make", "error: two"]);
+    let later = format!("building\nerror: one\n{}", noise(400));
+    assert_eq!(led(Some("make"), &later), ["make > error: one"]);
+    assert!(led(Some(&"x".repeat(900)), plain)[0].chars().count() <= 160);
+    assert!(led(Some("make"), "").is_empty());
+}
