@@ -112,7 +112,7 @@ impl Service {
         // A policy that fails allows nothing.
         let permit = permit.unwrap_or(Permit::No);
         let outcome = if permit == Permit::No {
-            let why = Why::NotAllowed;
+            let why = dial::never(target).unwrap_or(Why::NotAllowed);
             Err(NoConnection::Denied(Denial { target: target.clone(), why }))
         } else {
             dial::dial(target, permit, self.resolver.as_ref(), &self.limits).await

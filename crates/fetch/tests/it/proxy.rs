@@ -203,6 +203,23 @@ async fn names_that_lead_to_this_machine_or_its_network_are_refused() {
     }
 }
 
+/// That a person could allow it would be untrue.
+#[tokio::test]
+async fn what_nobody_can_allow_says_so_also_where_it_is_not_on_the_list() {
+    let served = Served::new(&[], &[]);
+    for (target, class) in [
+        ("169.254.169.254:80", "a cloud metadata address"),
+        ("[fe80::1]:443", "a link-local address"),
+        ("0.0.0.0:80", "an unspecified address"),
+    ] {
+        let answer = served.connect(target).await;
+        assert!(answer.contains(&format!("{target} is {class}")), "{answer}");
+        assert!(!answer.contains("quietcontext allow "), "{answer}");
+    }
+    // The control.
+    assert!(served.connect("127.0.0.1:80").await.contains("quietcontext allow 127.0.0.1:80"));
+}
+
 #[tokio::test]
 async fn one_private_address_among_public_ones_refuses_the_name() {
     let lists: &[&[&str]] = &[&["1.1.1.1", "10.0.0.1"]];
