@@ -5,8 +5,8 @@
 //! nothing to gain by tuning them.
 
 use super::definition::Fit;
-use super::features::Features;
-use super::query::{Request, TermKind};
+use super::features::{Features, SeenTerm};
+use super::query::{Request, Term, TermKind};
 
 /// What a word in a title counts, beside 1 in the text.
 pub(super) const FIELD_TITLE: f64 = 2.0;
@@ -37,6 +37,8 @@ const NAMED: f64 = 0.5;
 const GOOD_COVERAGE: f64 = 0.5;
 /// Below this share scattered words are no good match.
 const COINCIDENCE: f64 = 2.0 / 3.0;
+/// Closeness from which the parts of a name stand for it: `parse a human size` for `parse_human_size`.
+const TOGETHER: f64 = 0.6;
 /// Words of prose over which the factors fade.
 const PROSE_OVER: f64 = 4.0;
 
@@ -140,12 +142,24 @@ pub(super) fn score(request: &Request, seen: &Features) -> Score {
         && seen.line / total < 1.0 / 3.0
         && seen.closeness.is_some_and(|closeness| closeness < 0.1)
         && seen.terms.iter().all(|term| term.in_title <= 0.0);
-    Score { value, relevance, coverage, is_good: coverage >= GOOD_COVERAGE && !scattered }
+    let is_good = coverage >= GOOD_COVERAGE && !scattered && !is_in_pieces(request, seen);
+    Score { value, relevance, coverage, is_good }
+}
+
+/// Whether one name was asked for, like `parse_zorgle` or `E9999`, and no more than its parts are there, all
+/// over the text.
+fn is_in_pieces(request: &Request, seen: &Features) -> bool {
+    let joined = |(term, seen): (&Term, &SeenTerm)| !term.counts() && seen.places > 0.0;
+    request.words.len() == 1
+        && !request.exact.is_empty()
+        && seen.exact == 0
+        && !seen.path_is_query
+        && !request.terms.iter().zip(&seen.terms).any(joined)
+        && seen.closeness.is_none_or(|closeness| closeness < TOGETHER)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::features::SeenTerm;
     use super::*;
 
     #[test]

@@ -227,6 +227,24 @@ fn what_is_not_there_is_said() {
 }
 
 #[test]
+fn a_name_that_is_nowhere_is_not_found_in_pieces() {
+    let shelf = Shelf::with(&[
+        ("parse.rs", "fn parse_header() {}\n\nfn other() {\n    // the limit\n}\n"),
+        ("codes.md", "# Codes\n\nAt most 9999 of them. E9998 is one.\n"),
+        ("size.md", "# Size\n\nHow to parse a human size.\n"),
+    ]);
+    for absent in ["parse_the_limit_header", "E9999", "other_limit"] {
+        let found = shelf.find(absent);
+        assert!(!matches!(found.verdict, Verdict::Good), "{absent}: {found:?}");
+        assert!(found.hits.len() <= 1, "{absent}");
+    }
+    // The controls: in another style, in its own words, with a slip of the keys, as a part.
+    for present in ["parseHeader", "parse_human_size", "parse_haeder", "E9998", "header"] {
+        assert_eq!(shelf.find(present).verdict, Verdict::Good, "{present}");
+    }
+}
+
+#[test]
 fn identical_text_is_one_hit_with_all_its_labels() {
     let text = "# Setup\n\nThe frobnicator is calibrated twice.\n";
     let shelf = Shelf::with(&[("a/setup.md", text), ("b/setup.md", text), ("c/setup.md", text)]);
