@@ -17,6 +17,7 @@ mod pages;
 mod proxy;
 mod relay;
 mod saved;
+mod served;
 mod server;
 mod text;
 mod tls;
