@@ -94,6 +94,7 @@ def main():
     )
     frame.common_arguments(parser)
     arguments = parser.parse_args()
+    arguments.no_tap |= arguments.setup
     isolated = not arguments.no_netns and isolation.isolate_network()
     session = frame.Session("claude", arguments)
     script = frame.Script(arguments.script, session.root)
@@ -117,8 +118,9 @@ def main():
     )
     home = session.root / "claude-config"
     home.mkdir()
-    # what README.md tells users to write
-    (home / "settings.json").write_text(json.dumps({"permissions": {"allow": [model.prefix[:-2]]}}))
+    if not arguments.setup:
+        # what README.md tells users to write
+        (home / "settings.json").write_text(json.dumps({"permissions": {"allow": [model.prefix[:-2]]}}))
     environment = session.environment(
         CLAUDE_CONFIG_DIR=str(home),
         ANTHROPIC_BASE_URL=service.url,
@@ -137,16 +139,15 @@ def main():
         arguments.claude,
         "-p",
         "Run the script.",
-        "--mcp-config",
-        str(settings),
-        "--strict-mcp-config",
+        *([] if arguments.setup else ["--mcp-config", str(settings), "--strict-mcp-config"]),
         "--output-format",
         "stream-json",
         "--verbose",
         "--model",
         "claude-sonnet-4-5",
     ]
-    run_client(client, environment, arguments, session, script)
+    with session.set_up(arguments, "claude-code", environment, home / ".claude.json"):
+        run_client(client, environment, arguments, session, script)
     if not arguments.no_tap:
         wire.check(session, script)
     return session.finish(model.player, script)

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 sys.dont_write_bytecode = True
 import frame  # noqa: E402
@@ -152,6 +153,8 @@ def write_config(arguments, session, service):
         "supports_websockets = false",
         "request_max_retries = 0",
         "stream_max_retries = 0",
+    ]
+    entry = [
         "[mcp_servers.%s]" % name,
         "command = %s" % json.dumps(command[0]),
         "args = %s" % json.dumps(command[1:]),
@@ -161,6 +164,7 @@ def write_config(arguments, session, service):
     ] + ["%s = %s" % (key, json.dumps(value)) for key, value in environment.items()]
     home = session.root / "codex-home"
     home.mkdir()
+    lines += [] if arguments.setup else entry
     (home / "config.toml").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return home
 
@@ -176,6 +180,7 @@ def main():
     )
     frame.common_arguments(parser)
     arguments = parser.parse_args()
+    arguments.no_tap |= arguments.setup
     isolated = not arguments.no_netns and isolation.isolate_network()
     session = frame.Session("codex-" + arguments.mode, arguments)
     script = frame.Script(arguments.script, session.root)
@@ -197,8 +202,10 @@ def main():
         str(script.project),
         "Run the script.",
     ]
-    # Elsewhere: it is -C that says where the server works.
-    run_client(command, environment, arguments, session, script, session.root)
+    config = Path(environment["CODEX_HOME"], "config.toml")
+    with session.set_up(arguments, "codex", environment, config):
+        # Elsewhere: it is -C that says where the server works.
+        run_client(command, environment, arguments, session, script, session.root)
     if not arguments.no_tap:
         wire.check(session, script)
     return session.finish(model.player, script)

@@ -5,11 +5,13 @@ is here.
 """
 
 import atexit
+import contextlib
 import json
 import os
 import re
 import runpy
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -262,6 +264,25 @@ class Session:
             command = [sys.executable, str(HERE / "tap.py"), str(self.root / "wire.jsonl"), "--"] + command
         return command, {MARK: self.mark}
 
+    @contextlib.contextmanager
+    def set_up(self, arguments, client, environment, file):
+        """Entered into the client's file by the server's own `setup` if so asked, and taken out again at the end."""
+        if not arguments.setup:
+            yield
+            return
+        binary = self.server_command(arguments)[0][0]
+        self.settle([binary, "setup", client, "--approve", "--yes"], environment)
+        yield
+        self.settle([binary, "setup", client, "--undo"], environment)
+        if arguments.server_name in file.read_text():
+            self.problem("still in %s after --undo" % file.name)
+
+    def settle(self, command, environment):
+        """Runs a command that has to end well."""
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if done.returncode:
+            self.problem("%s ended with %d: %s" % (" ".join(command[1:]), done.returncode, done.stderr[-600:]))
+
     def finish(self, player, script):
         """Last checks, the report, and the exit status."""
         if not player.done:
@@ -306,6 +327,9 @@ def common_arguments(parser):
     parser.add_argument("--script", required=True, help="Python file with SCRIPT = {...} (README.md)")
     parser.add_argument("--server-name", default="quietcontext", help="name under which the client knows the server")
     parser.add_argument("--no-tap", action="store_true", help="start the server directly, without the recording pipe")
+    parser.add_argument(
+        "--setup", action="store_true", help="entered by the server's own `setup`, as users do it; without a tap"
+    )
     parser.add_argument("--no-netns", action="store_true", help="stay out of a loopback-only network namespace")
     parser.add_argument("--timeout", type=float, default=180.0, help="seconds for the whole session")
     parser.add_argument("--keep", action="store_true", help="keep the session's folder with every log")

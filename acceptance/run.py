@@ -34,6 +34,9 @@ SESSIONS = [
     ("codex optional server", "codex", ["--mode", "code", "--not-required"], SIX),
     # an agent's work on this repository
     ("claude ten tasks", "claude", [], TEN),
+    # the same as a user comes to it: entered by `setup`, at the end taken out by `setup --undo`
+    ("codex after setup", "codex", ["--mode", "direct", "--setup"], TEN),
+    ("claude after setup", "claude", ["--setup"], TEN),
 ]
 
 
