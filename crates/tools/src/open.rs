@@ -85,7 +85,7 @@ fn open(root: &Path, also: &[PathBuf], path: &str) -> Result<Named, ToolError> {
         .or_else(|| real_place(root, also, path));
     let Some((base, relative)) = place else {
         return Err(error(
-            "leads out of the workspace root; the user can add readable folders in the configuration",
+            "leads out of the workspace root; the user can add its folder to index.roots",
         ));
     };
     match open_beneath(&base, &relative) {
