@@ -144,6 +144,18 @@ impl Core {
 }
 
 #[cfg(test)]
+impl Core {
+    /// The store of a test, in a folder of its own.
+    pub(crate) fn beneath(folder: &Path) -> Arc<Self> {
+        Core::new(&StoreOptions {
+            directory: folder.join("data"),
+            root: folder.to_owned(),
+            retention: Retention::default(),
+        })
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::document::{Label, NewDocument};
@@ -152,11 +164,7 @@ mod tests {
     #[test]
     fn that_a_document_was_read_is_kept_through_a_transaction_that_fails() {
         let folder = tempfile::tempdir().unwrap();
-        let core = Core::new(&StoreOptions {
-            directory: folder.path().join("data"),
-            root: folder.path().to_owned(),
-            retention: Retention::default(),
-        });
+        let core = Core::beneath(folder.path());
         let new = NewDocument::new(Label::Fixed("one"), Origin::Content);
         core.add(&new, &mut "text".as_bytes(), None).unwrap();
         let first = |connection: &rusqlite::Connection, sql: &str| {

@@ -103,7 +103,7 @@ mod tests {
     use crate::core::Core;
     use crate::find::Together;
     use crate::search::Sketcher;
-    use crate::{Label, NewDocument, Origin, Query, Retention, Scope, StoreOptions};
+    use crate::{Label, NewDocument, Origin, Query, Scope};
 
     fn sketched(first: u64, last: u64) -> Sketched {
         (first, last, Sketcher::default().sketch(["", "text"]))
@@ -132,11 +132,7 @@ mod tests {
     #[test]
     fn answers_about_text_that_waits_are_the_same_with_sketches_and_without() {
         let folder = tempfile::tempdir().unwrap();
-        let core = Core::new(&StoreOptions {
-            directory: folder.path().join("data"),
-            root: folder.path().to_owned(),
-            retention: Retention::default(),
-        });
+        let core = Core::beneath(folder.path());
         // Nobody else writes the rows meanwhile.
         let _turn = core.indexing.take(None);
         let mut log = String::new();

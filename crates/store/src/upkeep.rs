@@ -77,16 +77,7 @@ mod tests {
     use super::*;
     use crate::document::{Label, NewDocument, Origin};
     use crate::steps::TRANSACTION_BYTES;
-    use crate::store::{Retention, StoreOptions};
     use std::sync::Arc;
-
-    fn core(folder: &tempfile::TempDir) -> Arc<Core> {
-        Core::new(&StoreOptions {
-            directory: folder.path().join("data"),
-            root: folder.path().to_owned(),
-            retention: Retention::default(),
-        })
-    }
 
     fn ask(core: &Core, sql: &str) -> i64 {
         core.pool.read(|connection| Ok(connection.query_row(sql, (), |row| row.get(0))?)).unwrap()
@@ -120,7 +111,7 @@ mod tests {
     #[test]
     fn a_commit_merges_nothing_and_upkeep_does_in_steps() {
         let folder = tempfile::tempdir().unwrap();
-        let core = core(&folder);
+        let core = Core::beneath(folder.path());
         for seed in 0..30 {
             add(&core, seed, 40_000);
         }
@@ -141,7 +132,7 @@ mod tests {
     #[test]
     fn a_store_that_was_searched_before_a_merge_is_found_sound_after_it() {
         let folder = tempfile::tempdir().unwrap();
-        let core = core(&folder);
+        let core = Core::beneath(folder.path());
         for seed in 0..20 {
             add(&core, seed, 40_000);
         }
@@ -153,7 +144,7 @@ mod tests {
     #[test]
     fn transactions_of_bulk_work_hold_little_text() {
         let folder = tempfile::tempdir().unwrap();
-        let core = core(&folder);
+        let core = Core::beneath(folder.path());
         let mut writer = crate::writer::Writer::new(&core).unwrap();
         let mut bytes = 0;
         for seed in 0..60 {
@@ -173,7 +164,7 @@ mod tests {
     #[test]
     fn words_that_were_purged_meanwhile_do_not_come_back() {
         let folder = tempfile::tempdir().unwrap();
-        let core = core(&folder);
+        let core = Core::beneath(folder.path());
         for seed in 0..8 {
             add(&core, seed, 4_000);
         }
@@ -187,7 +178,7 @@ mod tests {
     #[test]
     fn the_log_begins_anew_although_somebody_writes_meanwhile() {
         let folder = tempfile::tempdir().unwrap();
-        let (core, other) = (core(&folder), core(&folder));
+        let (core, other) = (Core::beneath(folder.path()), Core::beneath(folder.path()));
         let log = std::path::PathBuf::from(format!("{}-wal", core.path().display()));
         let length = || std::fs::metadata(&log).map_or(0, |log| log.len());
         let (mut longest, mut anew, mut seed) = (0, 0, 0);
@@ -217,7 +208,7 @@ mod tests {
     #[test]
     fn a_long_log_is_moved_into_the_file() {
         let folder = tempfile::tempdir().unwrap();
-        let core = core(&folder);
+        let core = Core::beneath(folder.path());
         let log = std::path::PathBuf::from(format!("{}-wal", core.path().display()));
         let length = || std::fs::metadata(&log).unwrap().len();
         let mut seed = 0;
