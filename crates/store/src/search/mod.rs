@@ -22,6 +22,7 @@ mod lines;
 mod memory;
 mod names;
 mod nearness;
+mod occurrences;
 mod passage;
 mod porter;
 mod postings;
@@ -59,6 +60,7 @@ pub(crate) use beginnings::Beginnings;
 pub(crate) use expand::{Expander, FastBuild};
 pub(crate) use lexicon::ripe;
 pub(crate) use memory::Memory;
+pub(crate) use occurrences::register;
 pub(crate) use shared::Shared;
 pub(crate) use sketch::{Sketch, Sketcher};
 pub(crate) use tables::{

@@ -30,9 +30,9 @@ pub(crate) struct Shared {
 #[derive(Debug, Default)]
 struct Lists {
     /// By stem: for each weight it is looked for with, where it stands.
-    places: Words<Vec<(f64, Arc<[Find]>)>>,
+    places: Words<Vec<(f64, Arc<Vec<Find>>)>>,
     /// By expression: the chunks that match.
-    chunks: Words<Arc<[u64]>>,
+    chunks: Words<Arc<Vec<u64>>>,
     /// Entries of all lists.
     entries: usize,
 }
@@ -92,14 +92,14 @@ impl Shared {
         stem: &str,
         weight: f64,
         ask: impl FnOnce() -> rusqlite::Result<Vec<Find>>,
-    ) -> rusqlite::Result<Arc<[Find]>> {
-        let of_weight = |(own, _): &&(f64, Arc<[Find]>)| own.to_bits() == weight.to_bits();
+    ) -> rusqlite::Result<Arc<Vec<Find>>> {
+        let of_weight = |(own, _): &&(f64, Arc<Vec<Find>>)| own.to_bits() == weight.to_bits();
         if let Some(lists) = lock(&self.lists).places.get(stem)
             && let Some((_, list)) = lists.iter().find(of_weight)
         {
             return Ok(Arc::clone(list));
         }
-        let list: Arc<[Find]> = ask()?.into();
+        let list: Arc<Vec<Find>> = Arc::new(ask()?);
         let mut lists = lock(&self.lists);
         if lists.admit(list.len()) {
             lists.places.entry(stem.to_owned()).or_default().push((weight, Arc::clone(&list)));
@@ -112,11 +112,11 @@ impl Shared {
         &self,
         expression: &str,
         ask: impl FnOnce() -> rusqlite::Result<Vec<u64>>,
-    ) -> rusqlite::Result<Arc<[u64]>> {
+    ) -> rusqlite::Result<Arc<Vec<u64>>> {
         if let Some(list) = lock(&self.lists).chunks.get(expression) {
             return Ok(Arc::clone(list));
         }
-        let list: Arc<[u64]> = ask()?.into();
+        let list: Arc<Vec<u64>> = Arc::new(ask()?);
         let mut lists = lock(&self.lists);
         if lists.admit(list.len()) {
             lists.chunks.insert(expression.to_owned(), Arc::clone(&list));
