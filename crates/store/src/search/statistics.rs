@@ -42,7 +42,7 @@ pub(super) struct Statistics<'a> {
     connection: &'a Connection,
     shared: &'a Shared,
     /// Chunks in the store.
-    chunks: u64,
+    pub(super) chunks: u64,
     /// Bytes of an average chunk.
     pub(super) average_bytes: f64,
 }
