@@ -5,14 +5,14 @@
 
 use std::cell::Cell;
 
-use super::definition::may_tell;
+use super::definition::tells;
 use super::tokens::{Run, Splitter, runs};
 
 /// Letters have a code of five bits, the same in either case, and so have all other bytes, several the same one.
 pub(super) const CODE_BITS: u32 = 5;
 /// How many beginnings of two bytes there are.
 pub(super) const PAIRS: usize = 1 << (2 * CODE_BITS);
-/// Behind the three codes: the word may be one that stands before a name.
+/// Behind the three codes: the word is one that stands before a name.
 const TELLING: u32 = 1 << (3 * CODE_BITS);
 const START_BITS: u32 = 16;
 
@@ -40,8 +40,8 @@ const CODES: [u8; 256] = {
 pub(super) struct Beginning(u32);
 
 impl Beginning {
-    pub(super) fn of(token: &str) -> Self {
-        let code = |at: usize| token.as_bytes().get(at).map_or(0, |byte| CODES[usize::from(*byte)]);
+    pub(super) fn of(token: &[u8]) -> Self {
+        let code = |at: usize| token.get(at).map_or(0, |byte| CODES[usize::from(*byte)]);
         Beginning(
             u32::from(code(0)) << (2 * CODE_BITS)
                 | u32::from(code(1)) << CODE_BITS
@@ -55,7 +55,7 @@ impl Beginning {
     }
 }
 
-/// The beginning of a token, whether its word may stand before a name, and where that word starts.
+/// The beginning of a token, whether its word stands before a name, and where that word starts.
 #[derive(Clone, Copy, Debug)]
 struct Note(u32);
 
@@ -96,7 +96,7 @@ pub(super) struct Stretch {
     pub(super) first: usize,
     /// The place behind its last token.
     pub(super) end: usize,
-    /// See [`may_tell`].
+    /// See [`tells`].
     pub(super) telling: bool,
 }
 
@@ -119,24 +119,27 @@ impl Beginnings {
         while let Some((start, run)) = runs.next() {
             match run {
                 Run::Word(word) if runs.was_plain(word) => {
-                    notes.push(Note::new(Beginning::of(word), may_tell(word), start));
+                    notes.push(Note::new(Beginning::of(word.as_bytes()), tells(word), start));
                 }
                 Run::Word(word) => {
-                    let telling = may_tell(word);
+                    let telling = tells(word);
                     let seen = Cell::new(Beginning(0));
                     // None is wanted: ASCII is not even folded.
-                    let look = |part: &str| {
+                    let look = |part: &[u8]| {
                         seen.set(Beginning::of(part));
                         false
                     };
                     splitter.compound(word, &look, &mut |token| {
-                        let begins =
-                            if token.is_empty() { seen.get() } else { Beginning::of(token) };
+                        let begins = if token.is_empty() {
+                            seen.get()
+                        } else {
+                            Beginning::of(token.as_bytes())
+                        };
                         notes.push(Note::new(begins, telling, start));
                     });
                 }
                 Run::Cjk(run) => notes.extend(run.char_indices().map(|(at, _)| {
-                    let character = run.get(at..).unwrap_or_default();
+                    let character = run.as_bytes().get(at..).unwrap_or_default();
                     Note::new(Beginning::of(character), false, start)
                 })),
             }
@@ -148,7 +151,7 @@ impl Beginnings {
         self.0.len()
     }
 
-    /// The first stretch from a place on that `wanted` says yes to, for its beginning, or that may stand
+    /// The first stretch from a place on that `wanted` says yes to, for its beginning, or that stands
     /// before a name.
     pub(super) fn next(&self, from: usize, wanted: impl Fn(Beginning) -> bool) -> Option<Stretch> {
         let rest = self.0.get(from..)?;
@@ -168,7 +171,7 @@ mod tests {
 
     /// Starts and places of what may begin like a word.
     fn found(text: &str, word: &str) -> Vec<(usize, usize, usize)> {
-        let (beginnings, wanted) = (Beginnings::of(text), Beginning::of(word));
+        let (beginnings, wanted) = (Beginnings::of(text), Beginning::of(word.as_bytes()));
         let mut stretches = Vec::new();
         let mut from = 0;
         while let Some(stretch) = beginnings.next(from, |beginning| beginning == wanted) {

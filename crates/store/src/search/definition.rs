@@ -26,15 +26,17 @@ const KEYWORDS: &[&str] = &[
 /// Keys of data whose value says which object it is.
 const IDENTIFYING: &[&str] = &["name", "code", "id", "key", "title"];
 
-/// By first letter: the lengths of words of both lists, one bit each. Most words are neither.
-const LENGTHS: [u16; 256] = {
-    let mut lengths = [0; 256];
+/// By first letter, and by last letter: the lengths of words of both lists, one bit each. Most words are
+/// neither.
+const LENGTHS: [[u16; 256]; 2] = {
+    let mut lengths = [[0; 256]; 2];
     let lists = [KEYWORDS, IDENTIFYING];
     let (mut list, mut at) = (0, 0);
     while list < lists.len() {
         if at < lists[list].len() {
             let word = lists[list][at].as_bytes();
-            lengths[word[0] as usize] |= 1 << word.len();
+            lengths[0][word[0] as usize] |= 1 << word.len();
+            lengths[1][word[word.len() - 1] as usize] |= 1 << word.len();
             at += 1;
         } else {
             (list, at) = (list + 1, 0);
@@ -43,13 +45,14 @@ const LENGTHS: [u16; 256] = {
     lengths
 };
 
-/// Whether a word may be in one of the lists.
-pub(super) fn may_tell(word: &str) -> bool {
+/// Whether a word is in one of the lists.
+pub(super) fn tells(word: &str) -> bool {
+    let [first, .., last] = word.as_bytes() else { return false };
+    let [by_first, by_last] = &LENGTHS;
+    let lengths = by_first[usize::from(*first)] & by_last[usize::from(*last)];
     word.len() < 16
-        && word
-            .bytes()
-            .next()
-            .is_some_and(|first| LENGTHS[usize::from(first)] >> word.len() & 1 != 0)
+        && lengths >> word.len() & 1 != 0
+        && (KEYWORDS.contains(&word) || IDENTIFYING.contains(&word))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +167,7 @@ impl<'q> Definitions<'q> {
                 self.defined(word, Fit::Same);
             }
         }
-        let telling = may_tell(word);
+        let telling = tells(word);
         if telling && KEYWORDS.contains(&word) {
             self.state = State::AfterKeyword;
         }

@@ -160,7 +160,7 @@ impl<'q> Reader<'q> {
             let mut place = first as u32;
             let mut meet = |token: &str, is_pair: bool| {
                 place += 1;
-                if token.is_empty() || !forms.begin_like(token) {
+                if token.is_empty() || !forms.begin_like(token.as_bytes()) {
                     return;
                 }
                 let stem = if is_pair { token } else { stem(token, stemmed) };
@@ -185,9 +185,9 @@ impl<'q> Reader<'q> {
                         names.push(start..start + word.len());
                     }
                     if !runs.was_plain(word) {
-                        let wanted = |part: &str| forms.begin_like(part);
+                        let wanted = |part: &[u8]| forms.begin_like(part);
                         splitter.compound(word, &wanted, &mut |token| meet(token, false));
-                    } else if forms.begin_like(word) {
+                    } else if forms.begin_like(word.as_bytes()) {
                         splitter.word(word, &mut |token| meet(token, false));
                     }
                 }
@@ -220,14 +220,14 @@ impl<'q> Reader<'q> {
         places.clear();
         self.definitions.start(is_data);
         let mut lines = std::mem::take(&mut self.lines);
-        lines.start(body);
+        lines.start();
         self.tokens(body, beginnings, &mut |token| {
             let seen = &mut terms[token.term];
             seen.places += token.weight;
             seen.in_body = seen.in_body.max(token.weight);
             seen.surface = seen.surface.max(token.surface);
             places.push((token.place, token.term));
-            lines.mark(token.at, token.term, token.weight);
+            lines.mark(body, token.at, token.term, token.weight);
         });
         let names = std::mem::take(&mut self.names);
         let named = names
@@ -312,22 +312,27 @@ impl<'q> Reader<'q> {
 
     /// What a line is worth showing for, from 0: the share of the query it holds (squared, so that
     /// one line with all of it beats many with a little), the query or a quoted part word by word, a
-    /// definition of what is asked for.
-    pub(super) fn line_worth(&mut self, line: &str) -> f64 {
-        let lower = fold(line);
+    /// definition of what is asked for. `lower` is the line, folded.
+    pub(super) fn line_worth(&mut self, line: &str, lower: &str) -> f64 {
+        let passages = self.whole.iter().chain(&self.phrases);
+        let verbatim = passages.filter(|passage| passage.within(lower)).count() as f64;
+        // Most lines have nothing of the query.
+        if verbatim <= 0.0 && self.forms.promise(lower) <= 0.0 {
+            return 0.0;
+        }
         self.definitions.start(false);
         let mut lines = std::mem::take(&mut self.lines);
-        lines.start(line);
+        lines.start();
         let mut beginnings = std::mem::take(&mut self.beginnings);
         beginnings.note(line, &mut self.splitter);
-        self.tokens(line, &beginnings, &mut |token| lines.mark(token.at, token.term, token.weight));
+        self.tokens(line, &beginnings, &mut |token| {
+            lines.mark(line, token.at, token.term, token.weight);
+        });
         self.beginnings = beginnings;
-        let held = lines.best(&lower, self.request, &self.parts);
+        let held = lines.best(lower, self.request, &self.parts);
         self.lines = lines;
         let asked: f64 = self.request.asked().map(|term| term.rarity).sum();
         let share = if asked > 0.0 { held / asked } else { 0.0 };
-        let passages = self.whole.iter().chain(&self.phrases);
-        let verbatim = passages.filter(|passage| passage.within(&lower)).count() as f64;
         let defines = self.definitions.word_found() || self.definitions.fit() > Fit::None;
         share * share + verbatim + f64::from(u8::from(defines))
     }

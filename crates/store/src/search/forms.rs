@@ -44,7 +44,7 @@ impl<'q> Forms<'q> {
                 let base = form.base.as_deref();
                 let entry = stems.entry(&form.stem).or_default();
                 entry.push(Form { term: at, weight: form.weight, base });
-                let (two, third) = Beginning::of(&form.stem).parts();
+                let (two, third) = Beginning::of(form.stem.as_bytes()).parts();
                 match form.stem.len() {
                     0 | 1 => beginnings[two..two + (1 << CODE_BITS)].fill(u32::MAX),
                     2 | 3 => beginnings[two] = u32::MAX,
@@ -63,7 +63,7 @@ impl<'q> Forms<'q> {
     }
 
     /// Whether some form may begin as a word does, folded or in ASCII: never a wrong no.
-    pub(super) fn begin_like(&self, word: &str) -> bool {
+    pub(super) fn begin_like(&self, word: &[u8]) -> bool {
         self.may_begin(Beginning::of(word))
     }
 
@@ -115,8 +115,8 @@ mod tests {
             let mut request = Request::parse(&query);
             request.terms[0].forms.push(Alternative::of_stem(stem_of(&folded), 1.0));
             let forms = Forms::new(&request);
-            prop_assert!(folded.is_empty() || forms.begin_like(&folded));
-            prop_assert!(word.is_empty() || !word.is_ascii() || forms.begin_like(&word));
+            prop_assert!(folded.is_empty() || forms.begin_like(folded.as_bytes()));
+            prop_assert!(word.is_empty() || !word.is_ascii() || forms.begin_like(word.as_bytes()));
         }
     }
 }

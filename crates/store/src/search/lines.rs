@@ -19,43 +19,56 @@ impl<'q> Parts<'q> {
 /// What stands on the lines of a text.
 #[derive(Default)]
 pub(super) struct Lines {
-    /// Ends of the lines.
-    ends: Vec<usize>,
     /// Line, term, and how well the term is there.
     marks: Vec<(usize, usize, f64)>,
+    last: Place,
+}
+
+/// A byte of a text, and the line it is on.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    at: usize,
+    line: usize,
+}
+
+impl Place {
+    /// A later byte of the same text.
+    fn advance(&mut self, text: &str, at: usize) {
+        let between = text.as_bytes().get(self.at..at).unwrap_or_default();
+        self.line += memchr::memchr_iter(b'\n', between).count();
+        self.at = at;
+    }
 }
 
 impl Lines {
     /// A new text begins.
-    pub(super) fn start(&mut self, text: &str) {
-        self.ends.clear();
-        self.ends.extend(memchr::memchr_iter(b'\n', text.as_bytes()));
+    pub(super) fn start(&mut self) {
         self.marks.clear();
+        self.last = Place::default();
     }
 
-    /// A form of a term stands at a byte of the text.
-    pub(super) fn mark(&mut self, at: usize, term: usize, weight: f64) {
-        let line = self.ends.partition_point(|end| *end < at);
-        self.marks.push((line, term, weight));
+    /// A form of a term stands at a byte of the text, not before the last one.
+    pub(super) fn mark(&mut self, text: &str, at: usize, term: usize, weight: f64) {
+        self.last.advance(text, at);
+        self.marks.push((self.last.line, term, weight));
     }
 
     /// The most rarity of asked terms that stand on one line, as parts of words, too. `lower` is
-    /// the text, folded.
+    /// the text, folded: lines end elsewhere in it, but there are as many.
     pub(super) fn best(&mut self, lower: &str, request: &Request, parts: &Parts<'_>) -> f64 {
-        // Folding may change where lines end, never how many there are.
-        self.ends.clear();
-        self.ends.extend(memchr::memchr_iter(b'\n', lower.as_bytes()));
         for (at, (term, finder)) in request.terms.iter().zip(&parts.0).enumerate() {
             if !term.counts() {
                 continue;
             }
-            let mut from = 0;
-            while let Some(rest) = lower.as_bytes().get(from..)
+            let mut place = Place::default();
+            while let Some(rest) = lower.as_bytes().get(place.at..)
                 && let Some(found) = finder.find(rest)
             {
-                let line = self.ends.partition_point(|end| *end < from + found);
-                self.marks.push((line, at, PART_OF_WORD));
-                from = self.ends.get(line).map_or(lower.len(), |end| end + 1);
+                place.advance(lower, place.at + found);
+                self.marks.push((place.line, at, PART_OF_WORD));
+                let rest = lower.as_bytes().get(place.at..).unwrap_or_default();
+                let Some(end) = memchr::memchr(b'\n', rest) else { break };
+                place.advance(lower, place.at + end + 1);
             }
         }
         self.marks

@@ -24,7 +24,7 @@ pub(super) fn covered(
     let mut terms: Vec<usize> = Vec::new();
     let (mut known, mut all) = (0.0, 0.0);
     // Most names have nothing of the query, and a look at how their parts begin shows it.
-    let may_be_known = |part: &&str| !part.is_ascii() || forms.begin_like(part);
+    let may_be_known = |part: &&str| !part.is_ascii() || forms.begin_like(part.as_bytes());
     if parts(name).filter(may_be_known).nth(1).is_none() {
         return 0.0;
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::features::Reader;
+use super::fold::fold;
 
 /// The most characters of a preview.
 const MAX_CHARACTERS: usize = 600;
@@ -14,7 +15,9 @@ pub(super) fn snippet(reader: &mut Reader<'_>, body: &str) -> String {
     }
     let lines: Vec<&str> = body.split_inclusive('\n').collect();
     let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
-    let worth: Vec<f64> = lines.iter().map(|line| reader.line_worth(line)).collect();
+    let lower = fold(body);
+    let both = lines.iter().zip(lower.split_inclusive('\n'));
+    let worth: Vec<f64> = both.map(|(line, lower)| reader.line_worth(line, lower)).collect();
     let windows = windows(&sizes);
     let value = |window: &Range<usize>| worth[window.clone()].iter().sum::<f64>();
     let best = windows.iter().map(value).fold(0.0, f64::max);
@@ -52,7 +55,7 @@ fn stretch(reader: &mut Reader<'_>, line: &str) -> String {
         let from = starts.get(first).copied().unwrap_or(0);
         let to = starts.get(first + MAX_CHARACTERS).copied().unwrap_or(line.len());
         let piece = line.get(from..to).unwrap_or_default();
-        let worth = reader.line_worth(piece);
+        let worth = reader.line_worth(piece, &fold(piece));
         if worth > choice.0 {
             choice = (worth, piece);
         }

@@ -296,32 +296,31 @@ impl Splitter {
     pub(super) fn compound(
         &mut self,
         word: &str,
-        wanted: &dyn Fn(&str) -> bool,
+        wanted: &dyn Fn(&[u8]) -> bool,
         each: &mut dyn FnMut(&str),
     ) {
         let word = word.get(..word.floor_char_boundary(MAX_WORD_BYTES)).unwrap_or(word);
-        self.pieces(word, &|part: &str| !part.is_ascii() || wanted(part), each);
+        self.pieces(word, &|part: &[u8]| !part.is_ascii() || wanted(part), each);
     }
 
-    fn pieces(&mut self, word: &str, wanted: &dyn Fn(&str) -> bool, each: &mut dyn FnMut(&str)) {
+    fn pieces(&mut self, word: &str, wanted: &dyn Fn(&[u8]) -> bool, each: &mut dyn FnMut(&str)) {
         let mut count = 0;
         for piece in pieces(word) {
             count += 1;
             let cuts = Cuts::of(piece);
             if cuts.count > 0 {
                 for part in cuts.parts(piece) {
-                    if wanted(part) { self.give(part, each) } else { each("") }
+                    if wanted(part.as_bytes()) { self.give(part, each) } else { each("") }
                 }
             }
-            if wanted(piece) { self.give(piece, each) } else { each("") }
+            if wanted(piece.as_bytes()) { self.give(piece, each) } else { each("") }
         }
         if count > 1 {
             // Enough to tell how the pieces begin together.
             let mut head = [0; 4];
             let letters = word.bytes().filter(|byte| *byte != b'_');
             let length = head.iter_mut().zip(letters).map(|(slot, byte)| *slot = byte).count();
-            let head = head.get(..length).and_then(|head| std::str::from_utf8(head).ok());
-            if head.is_some_and(|head| !wanted(head)) {
+            if !wanted(head.get(..length).unwrap_or_default()) {
                 each("");
                 return;
             }
