@@ -1,5 +1,6 @@
 //! Questions: every query gets its line, every passage is shown once, previews go first when room is short.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -17,6 +18,14 @@ use crate::freshness::{self, Freshness};
 use crate::limits;
 use crate::render::{self, one_line, place};
 use crate::side_by_side::side_by_side;
+
+/// What one query found, as lines.
+struct Answered {
+    /// The query, and what the engine says of the results.
+    head: Vec<String>,
+    /// Chunk, line and preview of each.
+    results: Vec<(ChunkId, String, String)>,
+}
 
 /// The answer to one query, not yet fitted into the room there is.
 struct Block {
@@ -44,13 +53,19 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
     let mut shown = Shown::default();
     let mut blocks = Vec::new();
     let together = context.root.store.queries(query);
-    let found = side_by_side(args.queries.len(), *THREADS, |number| {
-        let text = args.queries.get(number)?;
+    // Long ones take longer: begun last, one of them would keep one thread alone.
+    let mut queries: Vec<(usize, &String)> = args.queries.iter().enumerate().collect();
+    queries.sort_by_key(|(_, text)| Reverse(text.len()));
+    let found = side_by_side(queries.len(), *THREADS, |number| {
+        let (asked, text) = *queries.get(number)?;
         let searched = || fresh(context, &together, &Query { text, ..query });
-        Some(context.check_cancelled().and_then(|()| searched()))
+        let found = context.check_cancelled().and_then(|()| searched());
+        Some((asked, found.map(|found| answered(text, &found))))
     });
-    for (text, found) in args.queries.iter().zip(found.into_iter().flatten()) {
-        blocks.push(block(text, &found?, &mut shown, args.preview));
+    let mut found: Vec<_> = found.into_iter().flatten().collect();
+    found.sort_by_key(|(asked, _)| *asked);
+    for (_, found) in found {
+        blocks.push(block(found?, &mut shown, args.preview));
     }
     Ok(fit(context, &blocks, args.max_bytes))
 }
@@ -111,17 +126,25 @@ fn could_not_search(error: StoreError) -> ToolError {
     ToolError::Failed(format!("could not search: {error}"))
 }
 
-fn block(text: &str, found: &Results, shown: &mut Shown, preview: bool) -> Block {
-    let mut block = Block { lines: vec![query_line(text)], previews: Vec::new() };
-    block.lines.extend(verdict_line(found, text));
+fn answered(text: &str, found: &Results) -> Answered {
+    let mut head = vec![query_line(text)];
+    head.extend(verdict_line(found, text));
+    let result = |Checked { hit, freshness }: &Checked| {
+        let (mut line, preview) = hit_lines(hit, found.verdict);
+        line.push_str(freshness.mark());
+        (hit.chunk, line, preview)
+    };
+    Answered { head, results: found.checked.iter().map(result).collect() }
+}
+
+fn block(found: Answered, shown: &mut Shown, preview: bool) -> Block {
+    let mut block = Block { lines: found.head, previews: Vec::new() };
     let mut seen = Vec::new();
-    for Checked { hit, freshness } in &found.checked {
-        if !shown.0.insert(hit.chunk) {
-            seen.push(format!("r:{}", hit.chunk));
+    for (chunk, line, snippet) in found.results {
+        if !shown.0.insert(chunk) {
+            seen.push(format!("r:{chunk}"));
             continue;
         }
-        let (mut line, snippet) = hit_lines(hit, found.verdict);
-        line.push_str(freshness.mark());
         block.lines.push(line);
         if preview {
             block.previews.push((block.lines.len() - 1, snippet));
@@ -176,9 +199,11 @@ const SLIPS: usize = 3;
 pub(crate) fn hit_lines(hit: &Hit, verdict: Verdict) -> (String, String) {
     let place = place(&hit.title, &hit.source, hit.lines, &hit.also);
     let lines = if verdict == Verdict::Weak { limits::WEAK_LINES } else { usize::MAX };
-    let shown = hit.snippet.split_inclusive('\n').take(lines).flat_map(str::chars);
-    let preview: String = shown.take(limits::PREVIEW_CHARS).collect();
-    (format!("[r:{}] {place}", hit.chunk), preview)
+    let shown: usize = hit.snippet.split_inclusive('\n').take(lines).map(str::len).sum();
+    let preview = hit.snippet.get(..shown).unwrap_or_default();
+    let beyond = preview.char_indices().nth(limits::PREVIEW_CHARS).map(|(at, _)| at);
+    let preview = preview.get(..beyond.unwrap_or(shown)).unwrap_or_default();
+    (format!("[r:{}] {place}", hit.chunk), preview.to_owned())
 }
 
 /// Puts the blocks into the budget: every query gets its line, previews go first when room is short.
