@@ -219,10 +219,11 @@ def index(servers, quick):
 def search(servers, quick):
     """One query and ten queries a call over 10,000 chunks of real text, none asked twice; a fifth misses."""
     result, files = {}, sorted(corpus().glob("part-*.md"))
-    words = re.findall(r"[A-Za-z]{4,14}", files[0].read_text(encoding="utf-8"))[::97]
+    text = "".join(file.read_text(encoding="utf-8") for file in files[:3])
+    words = re.findall(r"[A-Za-z]{4,14}", text)[::97]
     queries = [
         "xq%s %s" % (words[n + 3][::-1], words[n]) if n % 5 == 4 else " ".join(words[n : n + 1 + n % 3])
-        for n in range(400)
+        for n in range(1200)
     ]
     for server in servers:
         with Place() as place:
@@ -239,7 +240,7 @@ def search(servers, quick):
                 chunks, used = chunks + int(number.group(1).replace(",", "")), used + 1
             mcp.wait_quiet(client.pid)
             ones, tens = [], []
-            for n in range(0, 60 if quick else 400, 20):
+            for n in range(0, 60 if quick else 1200, 20):
                 for query in queries[n : n + 10]:
                     ones.append(server.call(client, "search", queries=[query])[2])
                 tens.append(server.call(client, "search", queries=queries[n + 10 : n + 20])[2])
