@@ -16,7 +16,6 @@ use crate::error::{BUSY_SECONDS, StoreError};
 use crate::gate::{self, Gate, Seat};
 use crate::number;
 use crate::schema;
-use crate::search;
 
 /// The numbers a new store starts counting at lie below this, so that a reference of another root's
 /// store, or of a store set aside, almost never resolves.
@@ -134,7 +133,6 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection> {
             other => other,
         })?;
     connection.busy_handler(Some(keep_trying))?;
-    search::register(&connection)?;
     Ok(connection)
 }
 

@@ -1,7 +1,7 @@
 //! Finds the chunks worth reading: by the terms they hold, and by the phrase they hold.
 //!
 //! Lists of rare terms are read with columns and repetitions, longer ones as chunk numbers only.
-//! Past a budget a term is common: the index is only asked which of the chunks found so far have it,
+//! Past a budget a term is common: it only counts for the chunks found so far that have it,
 //! too, since a chunk without any of the rarer terms has little to win.
 
 use std::cmp::Ordering;
@@ -12,7 +12,7 @@ use super::porter::stem_of;
 use super::postings::{Find, Limits, Postings, any, merge, quoted};
 use super::query::{Request, Term};
 use super::rank::{FIELD_TITLE, saturate};
-use super::shared::Shared;
+use super::shared::{LONGEST_KEPT, Shared};
 use super::statistics::Statistics;
 use super::tokens::{Run, Splitter, pairs, runs};
 
@@ -105,7 +105,8 @@ impl<'a> Finder<'a> {
         let mut left = BUDGET;
         let mut rare: Vec<&str> = Vec::new();
         let mut common = Vec::new();
-        for Size { places, chunks, term } in order {
+        for size in order {
+            let Size { places, chunks, term } = size;
             let found = if places <= DETAILED || (alone && places <= RAREST) {
                 let mut found = Vec::new();
                 for form in &term.forms {
@@ -115,15 +116,15 @@ impl<'a> Finder<'a> {
             } else if narrow || chunks <= if rare.is_empty() { rarest } else { left } {
                 self.postings.presence(&term.forms)?
             } else {
-                common.push(term);
+                common.push(size);
                 continue;
             };
             left = left.saturating_sub(chunks);
             rare.extend(term.forms.iter().map(|form| form.stem.as_str()));
             self.count(term, found);
         }
-        for term in &common {
-            self.add_common(term, &mut rare)?;
+        for size in &common {
+            self.add_common(size, &mut rare)?;
         }
         if self.tallies.len() < BEST_BY_SCORE && common.len() > 1 {
             self.all_of(&common)?;
@@ -141,7 +142,8 @@ impl<'a> Finder<'a> {
 
     /// Adds which of the chunks found so far have a common term, too; for the first term of all, its
     /// newest chunks and those that have it in their title.
-    fn add_common<'q>(&mut self, term: &'q Term, rare: &mut Vec<&'q str>) -> rusqlite::Result<()> {
+    fn add_common<'q>(&mut self, size: &Size<'q>, rare: &mut Vec<&'q str>) -> rusqlite::Result<()> {
+        let term = size.term;
         let forms = any(term.forms.iter().map(|form| form.stem.as_str()));
         let once = |ids: Vec<u64>, places: f64| ids.into_iter().map(move |id| (id, (places, 1.0)));
         if rare.is_empty() {
@@ -150,6 +152,14 @@ impl<'a> Finder<'a> {
             let newest = self.postings.newest(&forms, NEWEST_OF_COMMON)?;
             let found = merge(once(titled, FIELD_TITLE).chain(once(newest, 1.0)).collect());
             self.count(term, found);
+        } else if size.chunks <= LONGEST_KEPT {
+            let mut both = Vec::new();
+            for form in &term.forms {
+                self.found_in(&self.postings.chunks(&form.stem)?, &mut both);
+            }
+            both.sort_unstable();
+            both.dedup();
+            self.count(term, once(both, 1.0));
         } else {
             let both = format!("({}) AND ({forms})", any(rare.iter().copied()));
             let found = once(self.postings.all(&both)?, 1.0);
@@ -158,17 +168,25 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
+    /// Those of a list of chunks, ascending, that were found so far.
+    fn found_in(&self, list: &[u64], both: &mut Vec<u64>) {
+        let mut list = list.iter().peekable();
+        for (id, _) in &self.tallies {
+            while list.next_if(|other| *other < id).is_some() {}
+            both.extend(list.next_if_eq(&id));
+        }
+    }
+
     /// Adds the newest chunks that have all of the common terms.
-    fn all_of(&mut self, common: &[&Term]) -> rusqlite::Result<()> {
-        let expressions: Vec<String> = common
-            .iter()
-            .map(|term| format!("({})", any(term.forms.iter().map(|form| form.stem.as_str()))))
-            .collect();
+    fn all_of(&mut self, common: &[Size<'_>]) -> rusqlite::Result<()> {
+        let forms = |size: &Size<'_>| any(size.term.forms.iter().map(|form| form.stem.as_str()));
+        let expressions: Vec<String> =
+            common.iter().map(|size| format!("({})", forms(size))).collect();
         let ids = self.postings.newest(&expressions.join(" AND "), NEWEST_OF_COMMON)?;
         let known = |id: &u64| self.tallies.binary_search_by_key(id, |(known, _)| *known).is_ok();
         let mut new: Vec<u64> = ids.into_iter().filter(|id| !known(id)).collect();
         new.sort_unstable();
-        for term in common {
+        for Size { term, .. } in common {
             self.count(term, new.iter().map(|id| (*id, (1.0, 1.0))));
         }
         Ok(())

@@ -60,7 +60,6 @@ pub(crate) use beginnings::Beginnings;
 pub(crate) use expand::{Expander, FastBuild};
 pub(crate) use lexicon::ripe;
 pub(crate) use memory::Memory;
-pub(crate) use occurrences::register;
 pub(crate) use shared::Shared;
 pub(crate) use sketch::{Sketch, Sketcher};
 pub(crate) use tables::{

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use rusqlite::types::ToSqlOutput;
-use rusqlite::{Connection, ffi};
+use rusqlite::{CachedStatement, Connection, ffi};
 
 use super::rank::{FIELD_PATH, FIELD_TITLE};
 
@@ -35,8 +35,19 @@ impl Occurrences {
     }
 }
 
+/// Prepares a statement that uses the function. A connection learns it with the first one: most never search.
+pub(super) fn prepare<'c>(
+    connection: &'c Connection,
+    sql: &str,
+) -> rusqlite::Result<CachedStatement<'c>> {
+    connection.prepare_cached(sql).or_else(|_unknown| {
+        register(connection)?;
+        connection.prepare_cached(sql)
+    })
+}
+
 /// Makes the function known to a connection.
-pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
+fn register(connection: &Connection) -> rusqlite::Result<()> {
     let mut api: *mut ffi::fts5_api = ptr::null_mut();
     let slot =
         ToSqlOutput::Pointer((ptr::from_mut(&mut api).cast::<c_void>(), c"fts5_api_ptr", None));
@@ -100,7 +111,6 @@ mod tests {
     fn each_column_is_counted() {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(SCHEMA).unwrap();
-        register(&connection).unwrap();
         let many = "word ".repeat(2_000);
         for (id, title, body, path) in [
             (1, "word", "a word and a word", ""),
@@ -117,7 +127,7 @@ mod tests {
         }
         connection.execute("DELETE FROM words WHERE rowid = 2", ()).unwrap();
         let sql = "SELECT rowid, occurrences(words) FROM words WHERE words MATCH '\"word\"'";
-        let mut statement = connection.prepare(sql).unwrap();
+        let mut statement = prepare(&connection, sql).unwrap();
         let found = statement.query_map((), |row| {
             let occurrences = Occurrences::unpack(row.get(1)?);
             let counts = [0, 1, 2].map(|column| occurrences.in_column(column));

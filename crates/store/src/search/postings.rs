@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::occurrences::Occurrences;
+use super::occurrences::{self, Occurrences};
 use super::query::Alternative;
 use super::rank::FIELD_TITLE;
 use super::shared::Shared;
@@ -76,7 +76,8 @@ impl Postings<'_> {
 
     fn read_places(&self, stem: &str, weight: f64) -> rusqlite::Result<Vec<Find>> {
         let (first, last) = self.limits.hull();
-        let mut statement = self.connection.prepare_cached(
+        let mut statement = occurrences::prepare(
+            self.connection,
             "SELECT rowid, occurrences(words) FROM words
              WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
         )?;
@@ -96,14 +97,19 @@ impl Postings<'_> {
     pub(super) fn presence(&self, forms: &[Alternative]) -> rusqlite::Result<Vec<Find>> {
         let mut found = Vec::new();
         for form in forms {
-            let expression = quoted(&form.stem);
-            let chunks = self.shared.chunks(&expression, || self.all(&expression))?;
+            let chunks = self.chunks(&form.stem)?;
             found.extend(chunks.iter().map(|id| (*id, (form.weight, form.weight))));
-            let in_title = format!("title : {expression}");
+            let in_title = format!("title : {}", quoted(&form.stem));
             let titled = self.shared.chunks(&in_title, || self.all(&in_title))?;
             found.extend(titled.iter().map(|id| (*id, (form.weight * FIELD_TITLE, form.weight))));
         }
         Ok(merge(found))
+    }
+
+    /// The chunks in which a stem stands, oldest first.
+    pub(super) fn chunks(&self, stem: &str) -> rusqlite::Result<Arc<Vec<u64>>> {
+        let expression = quoted(stem);
+        self.shared.chunks(&expression, || self.all(&expression))
     }
 
     /// The chunks an expression matches, oldest first.

@@ -13,6 +13,9 @@ use crate::pool::lock;
 /// Entries of lists that are kept: at most 3 MiB.
 const ENTRIES: usize = 128 * 1_024;
 
+/// The longest list that is kept.
+pub(super) const LONGEST_KEPT: u64 = ENTRIES as u64 / 4;
+
 /// Words whose frequency is kept.
 const WORDS: usize = 16 * 1_024;
 
@@ -40,7 +43,7 @@ struct Lists {
 impl Lists {
     /// Makes room for a list; `false` where it is too long for that.
     fn admit(&mut self, entries: usize) -> bool {
-        if entries > ENTRIES / 4 {
+        if entries as u64 > LONGEST_KEPT {
             return false;
         }
         if self.entries + entries > ENTRIES {
