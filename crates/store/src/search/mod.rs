@@ -2,7 +2,8 @@
 //!
 //! One search: `query` takes the text apart (`term`), `statistics` asks the store how rare its terms are and
 //! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
-//! `lexicon`; `memory` keeps it), `candidates` finds the chunks worth reading in the index (`postings`),
+//! `lexicon`; `memory` keeps it), `candidates` finds the chunks worth reading in the index (`postings`; the
+//! engine counts with `occurrences`),
 //! `rate` reads them and what has no full-text rows yet (what a `sketch` does not deny). `features` notes
 //! what matters in a chunk (`beginnings`, `forms`,
 //! `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
