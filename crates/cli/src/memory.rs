@@ -28,8 +28,8 @@ pub(crate) fn few_arenas() {
     let _taken = unsafe { libc::mallopt(libc::M_ARENA_MAX, ARENAS) };
 }
 
-/// Fixes the allocator's thresholds. By itself the one for mapping rises to the size of the biggest block that was
-/// freed: one message of 12 MB then made an idle server keep 60 MiB for the rest of its life.
+/// Fixes the allocator's thresholds. By itself the one for mapping rises to the size of the biggest
+/// block that was freed: one message of 12 MB then made an idle server keep 60 MiB for the rest of its life.
 pub(crate) fn give_back_big_blocks() {
     #[cfg(target_env = "gnu")]
     #[expect(unsafe_code, reason = "the C library's only way to say it")]
