@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use quietcontext_store::{
-    Label, NewDocument, Origin, Query, Retention, Scope, Store, StoreOptions,
-};
+use quietcontext_store::{Label, NewDocument, Origin, Retention, Store, StoreOptions};
 use rusqlite::Connection;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -20,6 +18,9 @@ const SEARCH_BYTES: usize = 160_000_000;
 const SEARCH_CHUNKS: [u64; 2] = [10_000, 100_000];
 
 mod output;
+mod questions;
+
+use questions::Questions;
 
 fn main() {
     let base = tempfile::tempdir_in(".").unwrap();
@@ -264,7 +265,9 @@ fn searches(base: &Path, texts: &[(String, String)], wanted: u64) {
     }
     writer.finish().unwrap();
     while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
-    println!("search over {chunks} chunks: {}", times(&store, 5));
+    let known = texts.iter().take(texts.len() - files.len());
+    let mut questions = Questions::from_texts(known.map(|(_, text)| text.as_str()));
+    println!("search over {chunks} chunks: {}", questions.times(&store, 1_000));
     // What is left is indexed meanwhile.
     std::thread::scope(|scope| {
         let indexing = scope.spawn(|| {
@@ -275,42 +278,9 @@ fn searches(base: &Path, texts: &[(String, String)], wanted: u64) {
             writer.finish().unwrap();
         });
         while !indexing.is_finished() {
-            println!("  while more is indexed: {}", times(&store, 5));
+            println!("  while more is indexed: {}", questions.times(&store, 50));
         }
     });
     while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
-    println!("  quiet again, with what was indexed meanwhile: {}", times(&store, 5));
-}
-
-/// Wall and processor time of searches, a fifth of them without a match.
-fn times(store: &Store, rounds: usize) -> String {
-    let queries = [
-        "tokio runtime",
-        "error handling",
-        "\"must not\"",
-        "mutex poison lock guard",
-        "zzzznotthere",
-        "from_utf8",
-        "serialise",
-        "how do I read a file line by line",
-        "qqqwwweee rrrttty",
-        "src/lib.rs",
-    ];
-    let mut times = [const { Vec::new() }; 2];
-    for _ in 0..rounds {
-        for text in queries {
-            let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
-            let (start, cpu) = (Instant::now(), thread_time());
-            store.search(&query).unwrap();
-            times[0].push(start.elapsed());
-            times[1].push(thread_time().saturating_sub(cpu));
-        }
-    }
-    let shown = |times: &mut Vec<Duration>| {
-        times.sort();
-        let at = |part: usize| times.get(times.len() * part / 100).unwrap().as_secs_f64() * 1e3;
-        format!("p50 {:.2} ms, p95 {:.2} ms", at(50), at(95))
-    };
-    let [wall, cpu] = &mut times;
-    format!("{} by wall; {} by CPU", shown(wall), shown(cpu))
+    println!("  quiet again, with what was indexed meanwhile: {}", questions.times(&store, 1_000));
 }

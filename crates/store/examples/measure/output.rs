@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use quietcontext_store::{Label, NewDocument, Origin, Query, Scope, Store};
 
-use crate::{open, processor_time, size, times};
+use crate::questions::Questions;
+use crate::{open, processor_time, size};
 
 const BIG_BYTES: u64 = 100_000_000;
 
@@ -88,12 +89,13 @@ pub(crate) fn measure(base: &Path) {
         (resident() - before) as f64 / 1_048_576.0,
         size(store.path()) as f64 / BIG_BYTES as f64
     );
-    println!("search over it: {}", times(&store, 5));
-    search_pending(&store, before);
+    let mut questions = questions();
+    println!("search over it: {}", questions.times(&store, 250));
+    search_pending(&store, &mut questions, before);
 }
 
 /// Another output, searched at once: its text is read instead of the index.
-fn search_pending(store: &Store, before: u64) {
+fn search_pending(store: &Store, questions: &mut Questions, before: u64) {
     let new = NewDocument::new(Label::Numbered { family: "execute" }, Origin::Run);
     let mut output = Output { left: BIG_BYTES, line: 77, buffer: Vec::new(), at: 0 };
     store.add(new, &mut output, None).unwrap();
@@ -115,5 +117,20 @@ fn search_pending(store: &Store, before: u64) {
         (resident() - before) as f64 / 1_048_576.0,
     );
     // Searches start the indexing, and it goes on beside them.
-    println!("  more searches while rows are written: {}", times(store, 3));
+    println!("  more searches while rows are written: {}", questions.times(store, 250));
+}
+
+/// What one may want to know of it: rare words, common ones, words that are not there.
+fn questions() -> Questions {
+    let question = |number: u64| {
+        let word = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        match number % 5 {
+            0 => format!("request {}", number * 1_201),
+            1 => format!("token={word:x}"),
+            2 => format!("worker-{:02} took {} us", number % 17, word % 9_973),
+            3 => format!("which worker took {} requests", word % 9_973),
+            _ => format!("panic in thread{number} zq{word}"),
+        }
+    };
+    Questions::of((0..500).map(question).collect())
 }
