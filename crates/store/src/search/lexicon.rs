@@ -1,15 +1,12 @@
 //! The vocabulary: every word of the store as it is written, for typo repair and parts of words.
-//!
-//! Each transaction that indexes text leaves one list of its words; eight lists of a level are merged
-//! into one of the next, sorted, by `upkeep` and outside of any transaction. So adding costs one row,
-//! whatever the size of the store, and a search reads a few dozen rows once and afterwards only new ones.
 
-use rusqlite::{Connection, OptionalExtension as _, Transaction};
+use std::ops::Range;
+use std::sync::Arc;
 
-/// Lists of one level before they become one list of the next.
-const FANOUT: usize = 8;
-/// Lists of one level that are merged by whoever adds the last one, where nobody did it before.
-const CRISIS: i64 = 64;
+use rusqlite::Connection;
+
+use super::word_lists::State;
+
 /// Longer words are not repaired.
 const MAX_BYTES: usize = 40;
 
@@ -22,157 +19,13 @@ pub(super) fn is_word(token: &str) -> bool {
     digits <= 3 && token.len() - digits >= 2 && !token.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// What a row of the vocabulary adds to the number of chunks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    /// Chunks that have full-text rows.
-    pub(super) chunks: i64,
-    /// Chunks that ever had.
-    pub(super) seen: i64,
-    /// Bytes of their text.
-    pub(super) bytes: i64,
-}
-
-/// The sum of all counts.
-pub(super) fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
-    connection
-        .prepare_cached("SELECT sum(chunks), sum(seen), sum(seen_bytes) FROM word_lists")?
-        .query_row((), |row| {
-            let value = |at| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(at)?.unwrap_or(0));
-            Ok(Counts { chunks: value(0)?, seen: value(1)?, bytes: value(2)? })
-        })
-}
-
-/// Writes words, a line each, and counts.
-pub(super) fn write(
-    transaction: &Transaction<'_>,
-    words: &str,
-    counts: Counts,
-) -> rusqlite::Result<()> {
-    if words.is_empty() && counts == Counts::default() {
-        return Ok(());
-    }
-    insert(transaction, 0, words, counts)?;
-    let mut level = 0;
-    while count(transaction, level)? >= CRISIS {
-        let ripe = Ripe::read(transaction, level)?;
-        ripe.replace(transaction)?;
-        level += 1;
-    }
-    Ok(())
-}
-
-fn count(connection: &Connection, level: i64) -> rusqlite::Result<i64> {
-    connection
-        .prepare_cached("SELECT count(*) FROM word_lists WHERE level = ?1")?
-        .query_row([level], |row| row.get(0))
-}
-
-fn insert(
-    transaction: &Transaction<'_>,
-    level: i64,
-    words: &str,
-    counts: Counts,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO word_lists(level, chunks, seen, seen_bytes, words)
-             VALUES (?1, ?2, ?3, ?4, ?5)",
-        )?
-        .execute((level, counts.chunks, counts.seen, counts.bytes, words))?;
-    Ok(())
-}
-
-/// The lists of a full level, read and merged; not yet put in their place.
-#[derive(Debug)]
-pub(crate) struct Ripe {
-    level: i64,
-    lists: Vec<i64>,
-    words: String,
-    counts: Counts,
-}
-
-/// The lowest level with enough lists for one of the next, merged. Needs no transaction that writes.
-pub(crate) fn ripe(connection: &Connection) -> rusqlite::Result<Option<Ripe>> {
-    let level = connection
-        .prepare_cached(
-            "SELECT level FROM word_lists GROUP BY level HAVING count(*) >= ?1 ORDER BY level LIMIT 1",
-        )?
-        .query_row([FANOUT as i64], |row| row.get(0))
-        .optional()?;
-    level.map(|level| Ripe::read(connection, level)).transpose()
-}
-
-impl Ripe {
-    fn read(connection: &Connection, level: i64) -> rusqlite::Result<Self> {
-        let lists = connection
-            .prepare_cached(
-                "SELECT id, words, chunks, seen, seen_bytes FROM word_lists WHERE level = ?1",
-            )?
-            .query_map([level], |row| {
-                let counts = Counts { chunks: row.get(2)?, seen: row.get(3)?, bytes: row.get(4)? };
-                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, counts))
-            })?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
-        let mut counts = Counts::default();
-        let mut words: Vec<&str> = Vec::new();
-        for (_, list, own) in &lists {
-            words.extend(list.split('\n').filter(|word| !word.is_empty()));
-            counts.chunks += own.chunks;
-            counts.seen += own.seen;
-            counts.bytes += own.bytes;
-        }
-        words.sort_unstable();
-        words.dedup();
-        let words = words.join("\n");
-        Ok(Ripe { level, lists: lists.into_iter().map(|(id, ..)| id).collect(), words, counts })
-    }
-
-    /// Puts the merged list in the place of the others. `false`: one of them is gone (somebody merged or
-    /// purged meanwhile), and the transaction must be undone.
-    pub(crate) fn replace(&self, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
-        let mut delete = transaction.prepare_cached("DELETE FROM word_lists WHERE id = ?1")?;
-        for id in &self.lists {
-            if delete.execute([id])? == 0 {
-                return Ok(false);
-            }
-        }
-        insert(transaction, self.level + 1, &self.words, self.counts)?;
-        Ok(true)
-    }
-}
-
-/// The newest list. Each transaction that adds or removes rows makes a newer one.
-pub(super) fn newest(connection: &Connection) -> rusqlite::Result<i64> {
-    connection
-        .prepare_cached("SELECT coalesce(max(id), 0) FROM word_lists")?
-        .query_row((), |row| row.get(0))
-}
-
-/// Which full-text rows there are, by two numbers: no two states of a store have the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct State {
-    /// Another one when the vocabulary was made anew.
-    generation: i64,
-    newest: i64,
-}
-
-/// The state as the connection sees it now.
-pub(super) fn state(connection: &Connection) -> rusqlite::Result<State> {
-    let newest = newest(connection)?;
-    let generation = connection
-        .prepare_cached("SELECT generation FROM word_state")?
-        .query_row((), |row| row.get(0))
-        .optional()?;
-    Ok(State { generation: generation.unwrap_or(0), newest })
-}
-
-/// All words, by length in bytes: each bucket is its words one after the other, sorted. No pointers,
-/// no lengths: half a megabyte for fifty thousand words, scanned in a fraction of a millisecond.
+/// All words, in parts: what is added becomes a part of its own, and two parts one when the older one is
+/// not twice as long any more. So a list that is added costs about as much as it is long (the logarithmic
+/// method of Bentley and Saxe, 1980).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lexicon {
     state: State,
-    buckets: Vec<Vec<u8>>,
+    parts: Vec<Arc<Part>>,
 }
 
 impl Lexicon {
@@ -216,44 +69,85 @@ impl Lexicon {
     }
 
     fn add<'a>(&mut self, words: impl Iterator<Item = &'a str>) {
-        let mut added: Vec<Vec<&[u8]>> = vec![Vec::new(); MAX_BYTES + 1];
-        for word in words {
-            if let Some(bucket) = added.get_mut(word.len())
-                && !word.is_empty()
-            {
-                bucket.push(word.as_bytes());
-            }
+        let mut last = Part::of(words);
+        while let Some(before) = self.parts.pop_if(|before| before.bytes() < 2 * last.bytes()) {
+            last = before.with(&last);
         }
-        self.buckets.resize(MAX_BYTES + 1, Vec::new());
-        for (length, (bucket, mut new)) in self.buckets.iter_mut().zip(added).enumerate() {
-            if length == 0 || new.is_empty() {
-                continue;
-            }
-            new.sort_unstable();
-            new.dedup();
-            *bucket = merged(bucket, length, &new);
+        if last.bytes() > 0 {
+            self.parts.push(Arc::new(last));
         }
     }
 
-    /// The words of a length in bytes.
-    pub(super) fn of_length(&self, length: usize) -> impl Iterator<Item = &str> {
-        let bucket = self.buckets.get(length).map_or(&[][..], Vec::as_slice);
-        bucket.chunks_exact(length.max(1)).filter_map(|word| std::str::from_utf8(word).ok())
+    /// The words of a length in bytes whose first or second byte is one of two; some may come twice.
+    pub(super) fn beginning_near(
+        &self,
+        length: usize,
+        bytes: [u8; 2],
+    ) -> impl Iterator<Item = &str> {
+        let found = self.parts.iter().flat_map(move |part| part.beginning_near(length, bytes));
+        found.filter_map(|word| std::str::from_utf8(word).ok())
     }
 
     /// Words that contain a part, shortest first, and not the part itself.
     pub(super) fn containing(&self, part: &str, limit: usize) -> Vec<&str> {
+        let mut found: Vec<&str> =
+            self.parts.iter().flat_map(|words| words.containing(part, limit)).collect();
+        found.sort_unstable_by_key(|word| (word.len(), *word));
+        found.dedup();
+        found.truncate(limit);
+        found
+    }
+}
+
+/// Words by length in bytes: each bucket is its words one after the other, sorted. No pointers, no lengths:
+/// half a megabyte for fifty thousand words, scanned in a fraction of a millisecond.
+#[derive(Debug, Default)]
+struct Part {
+    buckets: Vec<Bucket>,
+}
+
+impl Part {
+    fn of<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+        let mut by_length: Vec<Vec<&[u8]>> = vec![Vec::new(); MAX_BYTES + 1];
+        for word in words.filter(|word| !word.is_empty()) {
+            if let Some(words) = by_length.get_mut(word.len()) {
+                words.push(word.as_bytes());
+            }
+        }
+        let bucket = |(length, mut words): (usize, Vec<&[u8]>)| {
+            words.sort_unstable();
+            words.dedup();
+            Bucket { length, bytes: words.concat() }
+        };
+        Part { buckets: by_length.into_iter().enumerate().map(bucket).collect() }
+    }
+
+    fn bytes(&self) -> usize {
+        self.buckets.iter().map(|bucket| bucket.bytes.len()).sum()
+    }
+
+    fn with(&self, other: &Part) -> Self {
+        let both = self.buckets.iter().zip(&other.buckets);
+        Part { buckets: both.map(|(bucket, other)| bucket.with(other)).collect() }
+    }
+
+    fn beginning_near(&self, length: usize, near: [u8; 2]) -> impl Iterator<Item = &[u8]> {
+        let bucket = self.buckets.get(length);
+        bucket.into_iter().flat_map(move |bucket| {
+            let ranges = bucket.beginning_near(near);
+            ranges.into_iter().flatten().filter_map(|at| bucket.word(at))
+        })
+    }
+
+    fn containing(&self, part: &str, limit: usize) -> Vec<&str> {
         let finder = memchr::memmem::Finder::new(part);
         let mut found: Vec<&str> = Vec::new();
-        for (length, bucket) in self.buckets.iter().enumerate().skip(part.len() + 1) {
-            for at in finder.find_iter(bucket) {
-                let word = at / length;
-                let inside = at % length + part.len() <= length;
-                let text = bucket
-                    .get(word * length..(word + 1) * length)
-                    .and_then(|bytes| std::str::from_utf8(bytes).ok());
-                match text {
-                    Some(text) if inside && found.last() != Some(&text) => found.push(text),
+        for bucket in self.buckets.iter().skip(part.len() + 1) {
+            for at in finder.find_iter(&bucket.bytes) {
+                let inside = at % bucket.length + part.len() <= bucket.length;
+                let word = bucket.word(at / bucket.length);
+                match word.and_then(|word| std::str::from_utf8(word).ok()) {
+                    Some(word) if inside && found.last() != Some(&word) => found.push(word),
                     _ => {}
                 }
                 if found.len() == limit {
@@ -265,47 +159,149 @@ impl Lexicon {
     }
 }
 
-/// A sorted bucket with some sorted words more: what lies between two of them is copied in one piece.
-fn merged(bucket: &[u8], length: usize, new: &[&[u8]]) -> Vec<u8> {
-    let word = |at: usize| bucket.get(at * length..(at + 1) * length).unwrap_or_default();
-    let count = bucket.len() / length;
-    let mut all = Vec::with_capacity(bucket.len() + new.len() * length);
-    let mut copied = 0;
-    for added in new {
-        let (mut low, mut high) = (copied, count);
+/// Sorted words of one length.
+#[derive(Debug, Default)]
+struct Bucket {
+    length: usize,
+    bytes: Vec<u8>,
+}
+
+impl Bucket {
+    fn count(&self) -> usize {
+        self.bytes.len() / self.length.max(1)
+    }
+
+    fn word(&self, at: usize) -> Option<&[u8]> {
+        self.bytes.get(at * self.length..(at + 1) * self.length).filter(|word| !word.is_empty())
+    }
+
+    /// The first place from `from` on for which this is not true, of places for which it first is.
+    fn first_not(&self, from: usize, is: impl Fn(&[u8]) -> bool) -> usize {
+        let (mut low, mut high) = (from, self.count());
         while low < high {
             let middle = low.midpoint(high);
-            if word(middle) < *added {
+            if self.word(middle).is_some_and(&is) {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        all.extend_from_slice(bucket.get(copied * length..low * length).unwrap_or_default());
-        copied = low;
-        if word(low) != *added {
-            all.extend_from_slice(added);
-        }
+        low
     }
-    all.extend_from_slice(bucket.get(copied * length..).unwrap_or_default());
-    all
+
+    /// Where the words are whose first or second byte is one of two.
+    fn beginning_near(&self, near: [u8; 2]) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        let seconds = [near[0].min(near[1]), near[0].max(near[1])];
+        let mut start = 0;
+        while let Some([first, ..]) = self.word(start) {
+            let end = self.first_not(start, |word| word.first() <= Some(first));
+            if near.contains(first) {
+                ranges.push(start..end);
+            } else {
+                for second in seconds {
+                    let group = |word: &[u8]| word.first() == Some(first);
+                    start =
+                        self.first_not(start, |word| group(word) && word.get(1) < Some(&second));
+                    let to =
+                        self.first_not(start, |word| group(word) && word.get(1) <= Some(&second));
+                    ranges.push(start..to);
+                    start = to;
+                }
+            }
+            start = end;
+        }
+        ranges
+    }
+
+    /// The words of both: what lies between two of the other's is copied in one piece.
+    fn with(&self, other: &Bucket) -> Self {
+        let mut bytes = Vec::with_capacity(self.bytes.len() + other.bytes.len());
+        let piece = |from: usize, to: usize| {
+            self.bytes.get(from * self.length..to * self.length).unwrap_or_default()
+        };
+        let mut copied = 0;
+        for added in other.bytes.chunks_exact(other.length.max(1)) {
+            let at = self.first_not(copied, |word| word < added);
+            bytes.extend_from_slice(piece(copied, at));
+            copied = at;
+            if self.word(at) != Some(added) {
+                bytes.extend_from_slice(added);
+            }
+        }
+        bytes.extend_from_slice(piece(copied, self.count()));
+        Bucket { length: self.length, bytes }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
+    /// The words of a length, by part.
+    fn words(lexicon: &Lexicon, length: usize) -> Vec<Vec<&str>> {
+        let of_part = |part: &'_ Arc<Part>| {
+            let bucket = &part.buckets[length];
+            let words = (0..bucket.count()).filter_map(|at| bucket.word(at));
+            words.map(|word| String::from_utf8(word.to_vec()).unwrap().leak() as &str).collect()
+        };
+        lexicon.parts.iter().map(of_part).collect()
+    }
+
     #[test]
-    fn buckets_hold_each_word_once_and_sorted() {
+    fn a_part_holds_each_word_once_and_sorted() {
         let mut lexicon = Lexicon::of(&["pear", "plum", "fig", "pear"]);
         lexicon.add(["kiwi", "plum", "fig"].into_iter());
-        assert_eq!(lexicon.of_length(4).collect::<Vec<_>>(), ["kiwi", "pear", "plum"]);
-        assert_eq!(lexicon.of_length(3).collect::<Vec<_>>(), ["fig"]);
-        assert_eq!(lexicon.of_length(0).count(), 0);
+        assert_eq!(words(&lexicon, 4), [["kiwi", "pear", "plum"]]);
+        assert_eq!(words(&lexicon, 3), [["fig"]]);
+        assert_eq!(words(&lexicon, 0), [[""; 0]]);
         // Before, between, after, and again.
         lexicon.add(["zoom", "apes", "plum", "loom"].into_iter());
-        let words = lexicon.of_length(4).collect::<Vec<_>>();
-        assert_eq!(words, ["apes", "kiwi", "loom", "pear", "plum", "zoom"]);
+        assert_eq!(words(&lexicon, 4), [["apes", "kiwi", "loom", "pear", "plum", "zoom"]]);
+    }
+
+    #[test]
+    fn a_list_that_is_added_costs_as_much_as_it_is_long() {
+        let word = |number: u32| format!("w{number:05}");
+        let mut lexicon = Lexicon::default();
+        let (mut moved, lists) = (0, 1_000);
+        for list in 0..lists {
+            let long = |lexicon: &Lexicon| lexicon.parts.last().map_or(0, |part| part.bytes());
+            let words: Vec<String> = (0..10).map(|at| word(list * 10 + at)).collect();
+            lexicon.add(words.iter().map(String::as_str));
+            moved += long(&lexicon);
+        }
+        assert!(lexicon.parts.len() <= 10, "{}", lexicon.parts.len());
+        let whole = lists as usize * 60;
+        assert!(moved < whole * 12, "{moved} of {whole}");
+        let found = lexicon.beginning_near(6, *b"w0").count();
+        assert_eq!(found, lists as usize * 10);
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_found_by_how_they_begin(
+            words in prop::collection::vec("[a-eä]{3,5}", 1..200),
+            near in "[a-eä]{2}",
+        ) {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let mut lexicon = Lexicon::of(&words[..words.len() / 3]);
+            lexicon.add(words[words.len() / 3..].iter().copied());
+            let near = [near.as_bytes()[0], near.as_bytes()[1]];
+            for length in 3..=10 {
+                let mut found: Vec<&str> = lexicon.beginning_near(length, near).collect();
+                found.sort_unstable();
+                found.dedup();
+                let begins = |word: &&&str| word.bytes().take(2).any(|byte| near.contains(&byte));
+                let of_length = words.iter().filter(|word| word.len() == length);
+                let mut expected: Vec<&str> = of_length.filter(begins).copied().collect();
+                expected.sort_unstable();
+                expected.dedup();
+                prop_assert_eq!(found, expected);
+            }
+        }
     }
 
     #[test]

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use rusqlite::Connection;
 
-use super::lexicon::{Lexicon, State, state};
+use super::lexicon::Lexicon;
 use super::shared::Shared;
+use super::word_lists::{State, state};
 use crate::pool::lock;
 
 /// Belongs to whoever owns the store's connections.

@@ -2,11 +2,10 @@
 //!
 //! One search: `query` takes the text apart (`term`), `statistics` asks the store how rare its terms are and
 //! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
-//! `lexicon`; `memory` keeps it), `candidates` finds the chunks worth reading in the index (`postings`; the
-//! engine counts with `occurrences`),
-//! `rate` reads them and what has no full-text rows yet (what a `sketch` does not deny). `features` notes
-//! what matters in a chunk (`beginnings`, `forms`,
-//! `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
+//! `lexicon`, stored as `word_lists`; `memory` keeps it), `candidates` finds the chunks worth reading in the
+//! index (`postings`; the engine counts with `occurrences`), `rate` reads them and what has no full-text
+//! rows yet (what a `sketch` does not deny). `features` notes what matters in a chunk (`beginnings`,
+//! `forms`, `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
 //! decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say what a word is, for
 //! stored text and queries alike; `expand` and `tables` store it.
 
@@ -43,6 +42,7 @@ mod tests;
 mod tokens;
 mod types;
 mod typo;
+mod word_lists;
 
 use std::sync::{Arc, OnceLock};
 
@@ -59,7 +59,6 @@ use statistics::Statistics;
 
 pub(crate) use beginnings::Beginnings;
 pub(crate) use expand::{Expander, FastBuild};
-pub(crate) use lexicon::ripe;
 pub(crate) use memory::Memory;
 pub(crate) use shared::Shared;
 pub(crate) use sketch::{Sketch, Sketcher};
@@ -68,6 +67,7 @@ pub(crate) use tables::{
 };
 pub(crate) use types::{ChunkTexts, ScopedDocument};
 pub use types::{Found, Hit, Query, Scope, Verdict};
+pub(crate) use word_lists::ripe;
 
 /// Documents of which the beginning is read because the query is their path: a little more than an answer
 /// can show.

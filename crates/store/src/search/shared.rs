@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use super::expand::FastBuild;
-use super::lexicon::Counts;
 use super::postings::Find;
 use super::statistics::Frequency;
+use super::word_lists::Counts;
 use crate::pool::lock;
 
 /// Entries of lists that are kept: at most 3 MiB.

@@ -3,12 +3,12 @@
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::kin::kin;
-use super::lexicon::counts;
 use super::memory::Memory;
 use super::porter::stem_of;
 use super::query::{Alternative, Request, TermKind};
 use super::shared::Shared;
 use super::typo::{Repair, repairs};
+use super::word_lists::counts;
 use crate::ids::ChunkRange;
 
 /// Terms begun with more letters or digits than this are looked up by their beginning when the

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, Transaction};
 
 use super::expand::Expander;
-use super::lexicon::{self, Counts};
 use super::types::ChunkTexts;
+use super::word_lists::{self, Counts};
 use crate::Result;
 use crate::ids::ChunkId;
 
@@ -109,7 +109,7 @@ pub(crate) fn index<'a>(
     }
     words.push_str(&expander.new_words());
     counts.seen = counts.chunks;
-    lexicon::write(transaction, &words, counts)
+    word_lists::write(transaction, &words, counts)
 }
 
 /// Removes the full-text rows of the chunks `first..=last`; numbers without a row are legal.
@@ -130,7 +130,7 @@ pub(crate) fn unindex(
             .execute((first as i64, last as i64))?;
     }
     let counts = Counts { chunks: -(removed as i64), ..Counts::default() };
-    lexicon::write(transaction, "", counts)
+    word_lists::write(transaction, "", counts)
 }
 
 /// The vocabulary made anew from the text that is there.
@@ -144,7 +144,7 @@ pub(crate) struct Vocabulary {
 impl Vocabulary {
     /// Reads all text: about 100 ms for a megabyte. Needs no transaction that writes.
     pub(crate) fn read(connection: &Connection, texts: &dyn ChunkTexts) -> Result<Self> {
-        let newest = lexicon::newest(connection)?;
+        let newest = word_lists::newest(connection)?;
         let ids = connection
             .prepare("SELECT id FROM words_docsize ORDER BY id")?
             .query_map((), |row| row.get::<_, i64>(0))?
@@ -176,15 +176,15 @@ impl Vocabulary {
     /// Puts it in the place of the one in the store. `false`: text was added or removed since it was read,
     /// and nothing is changed.
     pub(crate) fn replace(&self, transaction: &Transaction<'_>) -> Result<bool> {
-        if lexicon::newest(transaction)? != self.newest {
+        if word_lists::newest(transaction)? != self.newest {
             return Ok(false);
         }
-        let all = lexicon::counts(transaction)?;
+        let all = word_lists::counts(transaction)?;
         transaction.execute("DELETE FROM word_lists", ())?;
         transaction.execute("UPDATE word_state SET generation = random()", ())?;
-        lexicon::write(transaction, "", all)?;
+        word_lists::write(transaction, "", all)?;
         for list in &self.lists {
-            lexicon::write(transaction, list, Counts::default())?;
+            word_lists::write(transaction, list, Counts::default())?;
         }
         Ok(true)
     }

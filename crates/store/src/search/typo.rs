@@ -32,14 +32,17 @@ pub(super) fn repairs(
     mut frequency: impl FnMut(&str) -> rusqlite::Result<u64>,
 ) -> rusqlite::Result<Vec<Repair>> {
     let wanted: Vec<char> = word.chars().collect();
+    let wanted_letters = letters(word);
     let mut most = allowance(wanted.len());
     let mut near: Vec<(usize, bool, &str)> = Vec::new();
     let mut distance = Distance::default();
     // Bytes, not letters: a letter outside ASCII has up to four bytes.
     let reach = if word.is_ascii() { most } else { most * 3 };
+    let [first, second, ..] = *word.as_bytes() else { return Ok(Vec::new()) };
     for length in word.len().saturating_sub(reach).max(3)..=word.len() + reach {
-        for known in lexicon.of_length(length) {
-            if !may_be_near(word.as_bytes(), known.as_bytes(), most) || !same_digits(word, known) {
+        for known in lexicon.beginning_near(length, [first, second]) {
+            let differ = (wanted_letters ^ letters(known)).count_ones() as usize;
+            if differ > 2 * most || !same_digits(word, known) {
                 continue;
             }
             if let Some(edits) = distance.between(&wanted, known, most) {
@@ -55,7 +58,10 @@ pub(super) fn repairs(
     }
     let Some(nearest) = near.iter().map(|(edits, ..)| *edits).min() else { return Ok(Vec::new()) };
     near.retain(|(edits, ..)| *edits == nearest);
-    near.sort_by_key(|(_, same_start, known)| (!same_start, known.len().abs_diff(word.len())));
+    near.sort_unstable_by_key(|(_, same_start, known)| {
+        (!same_start, known.len().abs_diff(word.len()), known.len(), *known)
+    });
+    near.dedup();
     let mut ranked = Vec::new();
     for (_, same_start, known) in near {
         let chunks = frequency(known)?;
@@ -76,15 +82,6 @@ pub(super) fn repairs(
         .collect())
 }
 
-/// A quick no for most words: neither end of the first two letters fits, or too many letters differ.
-fn may_be_near(word: &[u8], known: &[u8], most: usize) -> bool {
-    let start = known.first() == word.first()
-        || known.get(1) == word.get(1)
-        || known.get(1) == word.first()
-        || known.first() == word.get(1);
-    start && (letters(word) ^ letters(known)).count_ones() as usize <= 2 * most
-}
-
 /// Whether two words have the same digits in the same order: `sha1` and `sha3`, `page2` and `page`
 /// are different things, not slips of each other.
 fn same_digits(word: &str, known: &str) -> bool {
@@ -95,8 +92,8 @@ fn same_digits(word: &str, known: &str) -> bool {
 }
 
 /// Which letters occur, one bit each.
-fn letters(word: &[u8]) -> u64 {
-    word.iter().fold(0, |set, byte| set | 1 << (byte & 63))
+fn letters(word: &str) -> u64 {
+    word.bytes().fold(0, |set, byte| set | 1 << (byte & 63))
 }
 
 /// Damerau-Levenshtein distance (optimal string alignment: a swap of neighbours is one edit).
