@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -19,7 +19,7 @@ use crate::pool::lock;
 use crate::read::{Blocks, visible};
 use crate::row::{DocumentRow, LABEL, LabelRow};
 use crate::search::{
-    self, Beginnings, ChunkTexts, FastBuild, Found, Query, Scope, ScopedDocument, Shared, Sketch,
+    self, Beginnings, ChunkTexts, FastBuild, Found, InCall, Query, Scope, ScopedDocument, Sketch,
 };
 
 /// Chunks that are indexed before a search rather than scanned by it: about 15 ms of work. To scan them
@@ -80,7 +80,7 @@ pub(crate) struct Known {
 #[derive(Debug, Default)]
 pub(crate) struct Together {
     known: Known,
-    shared: OnceLock<Arc<Shared>>,
+    in_call: InCall,
 }
 
 /// One state of the store, as search sees it.
@@ -255,7 +255,7 @@ impl Core {
         let _under_way = self.courtesy.search();
         self.pool.read(|connection| {
             let texts = Texts::new(self, connection, &together.known);
-            search::search(connection, &texts, &self.memory, &together.shared, query)
+            search::search(connection, &texts, &self.memory, &together.in_call, query)
         })
     }
 

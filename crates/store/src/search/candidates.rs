@@ -162,7 +162,7 @@ impl<'a> Finder<'a> {
         let mut both = Vec::new();
         if *chunks <= LONGEST_KEPT {
             for stem in stems(term) {
-                self.found_in(&self.postings.chunks(stem)?, &mut both);
+                self.found_in(&self.postings.chunks(&quoted(stem))?, &mut both);
             }
             both.sort_unstable();
             both.dedup();
@@ -331,6 +331,7 @@ mod tests {
 
     use super::super::memory::Memory;
     use super::super::tables::SCHEMA;
+    use super::super::word_lists::counts;
     use super::*;
 
     proptest! {
@@ -369,8 +370,8 @@ mod tests {
                      VALUES (0, 20000, 20000, 20000, '')",
             )
             .unwrap();
-        let (shared, limits) = (Shared::default(), Limits::default());
-        let statistics = Statistics::new(&connection, &shared, &[]).unwrap();
+        let (shared, limits) = (Shared::new(counts(&connection).unwrap()), Limits::default());
+        let statistics = Statistics::new(&connection, &shared, &[]);
         let mut request = Request::parse("alpha beta");
         statistics.resolve(&mut request, &Memory::default()).unwrap();
         let found = Finder::new(&connection, &shared, &limits).find(&request, &statistics).unwrap();

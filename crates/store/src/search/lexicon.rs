@@ -43,28 +43,23 @@ impl Lexicon {
         connection: &Connection,
         state: State,
     ) -> rusqlite::Result<Option<Self>> {
-        let same = self.state.generation == state.generation;
-        if same && self.state.newest >= state.newest {
+        if self.state.is_at_least(state) {
             return Ok(None);
         }
+        let same = self.state.same_generation(state);
         let mut lexicon = if same { self.clone() } else { Lexicon::default() };
         lexicon.read(connection)?;
-        lexicon.state.generation = state.generation;
+        lexicon.state = state;
         Ok(Some(lexicon))
     }
 
     fn read(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let mut statement = connection
-            .prepare_cached("SELECT id, words FROM word_lists WHERE id > ?1 ORDER BY id")?;
+        let mut statement =
+            connection.prepare_cached("SELECT words FROM word_lists WHERE id > ?1")?;
         let lists = statement
-            .query_map([self.state.newest], |row| {
-                Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-            })?
+            .query_map([self.state.newest], |row| row.get::<_, String>(0))?
             .collect::<rusqlite::Result<Vec<_>>>()?;
-        if let Some((newest, _)) = lists.last() {
-            self.state.newest = *newest;
-        }
-        self.add(lists.iter().flat_map(|(_, list)| list.split('\n')));
+        self.add(lists.iter().flat_map(|list| list.split('\n')));
         Ok(())
     }
 

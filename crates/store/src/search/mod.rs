@@ -49,18 +49,17 @@ use std::sync::{Arc, OnceLock};
 use rusqlite::Connection;
 
 use crate::Result;
-use crate::ids::ChunkRange;
 use candidates::Finder;
 use features::Reader;
 use postings::Limits;
 use query::Request;
 use rate::{Rated, Rater};
+use shared::Shared;
 use statistics::Statistics;
 
 pub(crate) use beginnings::Beginnings;
 pub(crate) use expand::{Expander, FastBuild};
 pub(crate) use memory::Memory;
-pub(crate) use shared::Shared;
 pub(crate) use sketch::{Sketch, Sketcher};
 pub(crate) use tables::{
     PACE, Rows, SCHEMA, Vocabulary, index, merge_all, merge_some, merge_step, unindex,
@@ -73,14 +72,21 @@ pub(crate) use word_lists::ripe;
 /// can show.
 const BEGINNINGS: usize = 24;
 
+/// What the queries of one call share, which are limited alike: the first one fills it in, unless text waits
+/// for its rows. What one query read as text the next might find in the index, but not in lists from before.
+#[derive(Debug, Default)]
+pub(crate) struct InCall {
+    everything: OnceLock<Arc<Shared>>,
+    limited: OnceLock<Arc<Shared>>,
+}
+
 /// Answers a query. `memory` is what searches of this store keep between calls; the store holds one and
-/// hands it to each search. `shared` is what queries of one call share, which are limited alike; the first
-/// one fills it in.
+/// hands it to each search.
 pub(crate) fn search(
     connection: &Connection,
     texts: &dyn ChunkTexts,
     memory: &Memory,
-    shared: &OnceLock<Arc<Shared>>,
+    in_call: &InCall,
     query: &Query<'_>,
 ) -> Result<Found> {
     let nothing =
@@ -94,17 +100,17 @@ pub(crate) fn search(
         return Ok(nothing(Verdict::NothingToSearch));
     }
     let pending = texts.unindexed(&query.scope)?;
-    let shared = match shared.get() {
-        Some(shared) => shared,
-        None if limits.0.is_some() => shared.get_or_init(Arc::default),
-        None => {
-            let kept = memory.shared(connection)?;
-            shared.get_or_init(|| kept)
+    let settled = pending.is_empty();
+    let everything = shared(&in_call.everything, settled, || memory.shared(connection, &pending))?;
+    let lists = match limits.0 {
+        None => Arc::clone(&everything),
+        Some(_) => {
+            shared(&in_call.limited, settled, || Ok(Arc::new(Shared::new(everything.counts))))?
         }
     };
-    let statistics = Statistics::new(connection, shared, &pending)?;
+    let statistics = Statistics::new(connection, &everything, &pending);
     statistics.resolve(&mut request, memory)?;
-    let mut ids = Finder::new(connection, shared, &limits).find(&request, &statistics)?;
+    let mut ids = Finder::new(connection, &lists, &limits).find(&request, &statistics)?;
     if let Some(path) = &request.path {
         ids.extend(texts.beginnings(path, &|id| limits.contain(id), BEGINNINGS)?);
     }
@@ -124,7 +130,7 @@ pub(crate) fn search(
         (false, false) => Verdict::Weak,
     };
     // Text that waits may have the very words.
-    let read_as = if pending.is_empty() { read_as(&request) } else { Vec::new() };
+    let read_as = if settled { read_as(&request) } else { Vec::new() };
     Ok(Found { hits, verdict, incomplete, read_as })
 }
 
@@ -140,20 +146,24 @@ fn limits(texts: &dyn ChunkTexts, query: &Query<'_>) -> Result<Limits> {
     let by_kind = query.kind.is_some() && matches!(query.scope, Scope::All);
     let scope = texts.scope(if by_kind { &everything } else { &query.scope })?;
     let Some(documents) = scope else { return Ok(Limits(None)) };
-    let mut ranges: Vec<ChunkRange> = documents
+    let ranges = documents
         .iter()
         .filter(|document| query.kind.is_none_or(|kind| kind == document.kind))
-        .map(|document| document.range)
-        .collect();
-    ranges.sort_unstable_by_key(|range| range.first);
-    ranges.dedup_by(|next, range| {
-        let adjacent = next.first.0 <= range.last.0 + 1;
-        if adjacent {
-            range.last = range.last.max(next.last);
-        }
-        adjacent
-    });
-    Ok(Limits(Some(ranges)))
+        .map(|document| document.range);
+    Ok(Limits::of(ranges.collect()))
+}
+
+/// What other queries of the call know, too, where they may share it.
+fn shared(
+    in_call: &OnceLock<Arc<Shared>>,
+    settled: bool,
+    make: impl FnOnce() -> rusqlite::Result<Arc<Shared>>,
+) -> rusqlite::Result<Arc<Shared>> {
+    match in_call.get() {
+        Some(shared) if settled => Ok(Arc::clone(shared)),
+        _ if settled => make().map(|made| Arc::clone(in_call.get_or_init(|| made))),
+        _ => make(),
+    }
 }
 
 fn shown(hit: Rated, reader: &mut Reader<'_>) -> Hit {

@@ -27,8 +27,13 @@ impl Occurrences {
         self.0 >> (column * BITS) & MOST
     }
 
+    /// All of them.
+    pub(super) fn count(&self) -> u64 {
+        (0..3).map(|column| self.in_column(column) as u64).sum()
+    }
+
     /// What they are worth together; a title that says it twice says no more.
-    pub(super) fn places(&self) -> f64 {
+    pub(super) fn weighted(&self) -> f64 {
         FIELD_TITLE * self.in_column(0).min(1) as f64
             + self.in_column(1) as f64
             + FIELD_PATH * self.in_column(2) as f64
@@ -131,10 +136,10 @@ mod tests {
         let found = statement.query_map((), |row| {
             let occurrences = Occurrences::unpack(row.get(1)?);
             let counts = [0, 1, 2].map(|column| occurrences.in_column(column));
-            Ok((row.get::<_, i64>(0)?, counts, occurrences.places()))
+            Ok((row.get::<_, i64>(0)?, counts, occurrences.weighted(), occurrences.count()))
         });
         let found: Vec<_> = found.unwrap().map(Result::unwrap).collect();
-        let expected = [(1, [1, 2, 0], 4.0), (3, [2, 2_000, 1], 2_002.6)];
+        let expected = [(1, [1, 2, 0], 4.0, 3), (3, [2, 2_000, 1], 2_002.6, 2_003)];
         assert_eq!(found, expected);
     }
 }

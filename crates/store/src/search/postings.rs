@@ -11,13 +11,32 @@ use super::occurrences::{self, Occurrences};
 use super::query::Alternative;
 use super::rank::FIELD_TITLE;
 use super::shared::Shared;
+use super::statistics::Frequency;
 use crate::ids::ChunkRange;
 
 /// Chunk numbers a search is limited to, ascending; `None` is all.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Limits(pub(super) Option<Vec<ChunkRange>>);
 
 impl Limits {
+    /// These chunks.
+    pub(super) fn of(mut ranges: Vec<ChunkRange>) -> Self {
+        ranges.sort_unstable_by_key(|range| range.first);
+        ranges.dedup_by(|next, range| {
+            let adjacent = next.first.0 <= range.last.0 + 1;
+            if adjacent {
+                range.last = range.last.max(next.last);
+            }
+            adjacent
+        });
+        Limits(Some(ranges))
+    }
+
+    /// How many ranges of consecutive chunks it has.
+    pub(super) fn ranges(&self) -> usize {
+        self.0.as_ref().map_or(1, Vec::len)
+    }
+
     pub(super) fn contain(&self, id: u64) -> bool {
         let Some(ranges) = &self.0 else { return true };
         let at = ranges.partition_point(|range| range.last.0 < id);
@@ -60,6 +79,10 @@ pub(super) fn merge(mut found: Vec<Find>) -> Vec<Find> {
     found
 }
 
+const ASCENDING: &str = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3";
+const DESCENDING: &str = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3
+     ORDER BY rowid DESC";
+
 /// The index within the limits of one search.
 #[derive(Clone, Copy)]
 pub(super) struct Postings<'a> {
@@ -71,74 +94,59 @@ pub(super) struct Postings<'a> {
 impl Postings<'_> {
     /// Reads where a stem stands: by chunk, ascending.
     pub(super) fn places(&self, stem: &str, weight: f64) -> rusqlite::Result<Arc<Vec<Find>>> {
-        self.shared.places(stem, weight, || self.read_places(stem, weight))
-    }
-
-    fn read_places(&self, stem: &str, weight: f64) -> rusqlite::Result<Vec<Find>> {
-        let (first, last) = self.limits.hull();
-        let mut statement = occurrences::prepare(
-            self.connection,
-            "SELECT rowid, occurrences(words) FROM words
-             WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
-        )?;
-        let mut rows = statement.query((quoted(stem), first, last))?;
-        let mut found: Vec<Find> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let id = row.get::<_, i64>(0)? as u64;
-            if self.limits.contain(id) {
-                let places = Occurrences::unpack(row.get(1)?).places();
-                found.push((id, (weight * places, weight)));
-            }
-        }
-        Ok(found)
+        self.shared.places(stem, weight, |added| {
+            let mut found = Vec::new();
+            each_chunk(self.connection, stem, added.unwrap_or(self.limits), |id, places| {
+                found.push((id, (weight * places.weighted(), weight)));
+            })?;
+            Ok(found)
+        })
     }
 
     /// The chunks in which forms of a term stand, without how often.
     pub(super) fn presence(&self, forms: &[Alternative]) -> rusqlite::Result<Vec<Find>> {
         let mut found = Vec::new();
         for form in forms {
-            let chunks = self.chunks(&form.stem)?;
+            let chunks = self.chunks(&quoted(&form.stem))?;
             found.extend(chunks.iter().map(|id| (*id, (form.weight, form.weight))));
             let in_title = format!("title : {}", quoted(&form.stem));
-            let titled = self.shared.chunks(&in_title, || self.all(&in_title))?;
+            let titled = self.chunks(&in_title)?;
             found.extend(titled.iter().map(|id| (*id, (form.weight * FIELD_TITLE, form.weight))));
         }
         Ok(merge(found))
     }
 
-    /// The chunks in which a stem stands, oldest first.
-    pub(super) fn chunks(&self, stem: &str) -> rusqlite::Result<Arc<Vec<u64>>> {
-        let expression = quoted(stem);
-        self.shared.chunks(&expression, || self.all(&expression))
+    /// The chunks an expression matches, oldest first; other queries may have asked for them.
+    pub(super) fn chunks(&self, expression: &str) -> rusqlite::Result<Arc<Vec<u64>>> {
+        self.shared.chunks(expression, |added| {
+            self.read(ASCENDING, expression, added.unwrap_or(self.limits), usize::MAX)
+        })
     }
 
     /// The chunks an expression matches, oldest first.
     pub(super) fn all(&self, expression: &str) -> rusqlite::Result<Vec<u64>> {
-        self.read(
-            "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
-            expression,
-            usize::MAX,
-        )
+        self.read(ASCENDING, expression, self.limits, usize::MAX)
     }
 
     /// The newest chunks an expression matches.
     pub(super) fn newest(&self, expression: &str, most: usize) -> rusqlite::Result<Vec<u64>> {
-        self.read(
-            "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3
-             ORDER BY rowid DESC",
-            expression,
-            most,
-        )
+        self.read(DESCENDING, expression, self.limits, most)
     }
 
-    fn read(&self, sql: &str, expression: &str, most: usize) -> rusqlite::Result<Vec<u64>> {
-        let (first, last) = self.limits.hull();
+    fn read(
+        &self,
+        sql: &str,
+        expression: &str,
+        limits: &Limits,
+        most: usize,
+    ) -> rusqlite::Result<Vec<u64>> {
+        let (first, last) = limits.hull();
         let mut statement = self.connection.prepare_cached(sql)?;
         let mut rows = statement.query((expression, first, last))?;
         let mut ids = Vec::new();
         while let Some(row) = rows.next()? {
             let id = row.get::<_, i64>(0)? as u64;
-            if self.limits.contain(id) {
+            if limits.contain(id) {
                 ids.push(id);
             }
             if ids.len() >= most {
@@ -147,6 +155,42 @@ impl Postings<'_> {
         }
         Ok(ids)
     }
+}
+
+/// Calls `each` with every chunk within limits in which a stem stands, oldest first, and how often it does.
+fn each_chunk(
+    connection: &Connection,
+    stem: &str,
+    limits: &Limits,
+    mut each: impl FnMut(u64, Occurrences),
+) -> rusqlite::Result<()> {
+    let (first, last) = limits.hull();
+    let mut statement = occurrences::prepare(
+        connection,
+        "SELECT rowid, occurrences(words) FROM words
+         WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3",
+    )?;
+    let mut rows = statement.query((quoted(stem), first, last))?;
+    while let Some(row) = rows.next()? {
+        let id = row.get::<_, i64>(0)? as u64;
+        if limits.contain(id) {
+            each(id, Occurrences::unpack(row.get(1)?));
+        }
+    }
+    Ok(())
+}
+
+/// How often a stem stands in some chunks.
+pub(super) fn frequency_within(
+    connection: &Connection,
+    stem: &str,
+    limits: &Limits,
+) -> rusqlite::Result<Frequency> {
+    let mut frequency = Frequency::default();
+    each_chunk(connection, stem, limits, |_, places| {
+        frequency = frequency.and(Frequency { chunks: 1, places: places.count() });
+    })?;
+    Ok(frequency)
 }
 
 /// A stem, or stems in a row, as an expression of the engine.

@@ -5,10 +5,11 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::kin::kin;
 use super::memory::Memory;
 use super::porter::stem_of;
+use super::postings::frequency_within;
 use super::query::{Alternative, Request, TermKind};
 use super::shared::Shared;
 use super::typo::{Repair, repairs};
-use super::word_lists::counts;
+use super::word_lists::Counts;
 use crate::ids::ChunkRange;
 
 /// Terms begun with more letters or digits than this are looked up by their beginning when the
@@ -37,6 +38,13 @@ pub(super) struct Frequency {
     pub(super) places: u64,
 }
 
+impl Frequency {
+    /// The sum of both.
+    pub(super) fn and(self, other: Self) -> Self {
+        Frequency { chunks: self.chunks + other.chunks, places: self.places + other.places }
+    }
+}
+
 /// Frequencies as one search sees them.
 pub(super) struct Statistics<'a> {
     connection: &'a Connection,
@@ -53,20 +61,22 @@ impl<'a> Statistics<'a> {
         connection: &'a Connection,
         shared: &'a Shared,
         pending: &[ChunkRange],
-    ) -> rusqlite::Result<Self> {
-        let counts = shared.counts(|| counts(connection))?;
-        let (seen, bytes) = (counts.seen, counts.bytes);
-        Ok(Statistics {
+    ) -> Self {
+        let Counts { chunks, seen, bytes } = shared.counts;
+        Statistics {
             connection,
             shared,
-            chunks: (counts.chunks.max(1) as u64) + pending.iter().map(size).sum::<u64>(),
+            chunks: (chunks.max(1) as u64) + pending.iter().map(size).sum::<u64>(),
             average_bytes: if seen > 0 { bytes as f64 / seen as f64 } else { 1_000.0 },
-        })
+        }
     }
 
     /// How often a stem stands in the store.
     pub(super) fn frequency(&self, stem: &str) -> rusqlite::Result<Frequency> {
-        self.shared.frequency(stem, || {
+        self.shared.frequency(stem, |added| {
+            if let Some(added) = added {
+                return frequency_within(self.connection, stem, added);
+            }
             let found = self
                 .connection
                 .prepare_cached("SELECT doc, cnt FROM word_rows WHERE term = ?1")?

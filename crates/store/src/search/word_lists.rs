@@ -23,6 +23,13 @@ pub(super) struct Counts {
     pub(super) bytes: i64,
 }
 
+impl Counts {
+    /// Chunks that had full-text rows and have none any more.
+    pub(super) fn removed(&self) -> i64 {
+        self.seen - self.chunks
+    }
+}
+
 /// The sum of all counts.
 pub(super) fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
     connection
@@ -147,8 +154,20 @@ pub(super) fn newest(connection: &Connection) -> rusqlite::Result<i64> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     /// Another one when the vocabulary was made anew.
-    pub(super) generation: i64,
+    generation: i64,
     pub(super) newest: i64,
+}
+
+impl State {
+    /// Whether one state is the other or came after it.
+    pub(super) fn is_at_least(self, other: State) -> bool {
+        self.same_generation(other) && self.newest >= other.newest
+    }
+
+    /// Whether no vocabulary was made anew between the two.
+    pub(super) fn same_generation(self, other: State) -> bool {
+        self.generation == other.generation
+    }
 }
 
 /// The state as the connection sees it now.
