@@ -4,25 +4,19 @@
 //! Past a budget a term is common: it only counts for the chunks found so far that have it,
 //! too, since a chunk without any of the rarer terms has little to win.
 
-use std::cmp::Ordering;
-
 use rusqlite::Connection;
 
 use super::porter::stem_of;
 use super::postings::{Find, Limits, Postings, any, merge, quoted};
 use super::query::{Request, Term};
-use super::rank::{FIELD_TITLE, saturate};
+use super::rank::FIELD_TITLE;
 use super::shared::{LONGEST_KEPT, Shared};
 use super::statistics::Statistics;
+use super::tally::{self, BEST_BY_COVERAGE, BEST_BY_SCORE, Tally};
 use super::tokens::{Run, Splitter, pairs, runs};
 
-/// Chunks read because of the terms they hold. 417 queries with known answers score the same with five times
-/// as many; with two thirds, two of them miss theirs.
-const BEST_BY_SCORE: usize = 30;
-/// Chunks read because they hold the most of what was asked.
-const BEST_BY_COVERAGE: usize = 15;
 /// Chunks read because they hold the query, or a quoted part of it, word by word.
-const BY_PHRASE: usize = 30;
+pub(super) const BY_PHRASE: usize = 30;
 /// Places up to which a list is read with columns and repetitions.
 const DETAILED: u64 = 1_500;
 /// Chunk numbers read of the rarest term, unless a quarter of all chunks have it.
@@ -31,48 +25,6 @@ const RAREST: u64 = 15_000;
 const BUDGET: u64 = 4_000;
 /// Chunks taken, newest first, for a term that is too common to be read whole.
 const NEWEST_OF_COMMON: usize = 2_000;
-
-#[derive(Clone, Copy, Default)]
-struct Tally {
-    score: f64,
-    coverage: f64,
-}
-
-impl Tally {
-    fn by_score(a: &(u64, Tally), b: &(u64, Tally)) -> Ordering {
-        b.1.score.total_cmp(&a.1.score).then(b.0.cmp(&a.0))
-    }
-
-    fn by_coverage(a: &(u64, Tally), b: &(u64, Tally)) -> Ordering {
-        b.1.coverage.total_cmp(&a.1.coverage).then_with(|| Tally::by_score(a, b))
-    }
-}
-
-/// The first few in some order; what is behind enough others is not even kept.
-fn top(
-    all: &[(u64, Tally)],
-    most: usize,
-    order: fn(&(u64, Tally), &(u64, Tally)) -> Ordering,
-) -> Vec<u64> {
-    let mut kept: Vec<(u64, Tally)> = Vec::with_capacity(2 * most);
-    let mut last = None;
-    for entry in all {
-        if last.is_some_and(|last| order(entry, &last) == Ordering::Greater) {
-            continue;
-        }
-        kept.push(*entry);
-        if kept.len() == 2 * most {
-            let (_, middle, _) = kept.select_nth_unstable_by(most - 1, order);
-            last = Some(*middle);
-            kept.truncate(most);
-        }
-    }
-    if kept.len() > most {
-        kept.select_nth_unstable_by(most - 1, order);
-        kept.truncate(most);
-    }
-    kept.into_iter().map(|(id, _)| id).collect()
-}
 
 /// The candidates of one search, best first by what the index alone can tell.
 pub(super) struct Finder<'a> {
@@ -135,7 +87,7 @@ impl<'a> Finder<'a> {
         if common.len() > 1 && (all_are_common || self.tallies.len() < BEST_BY_SCORE) {
             self.all_of(&common)?;
         }
-        let mut chosen = self.best();
+        let mut chosen = tally::best(&self.tallies);
         if self.may_hide_phrases(request) {
             for id in self.phrases(request)? {
                 if !chosen.contains(&id) {
@@ -211,24 +163,10 @@ impl<'a> Finder<'a> {
             }
             let known = before.next_if(|(other, _)| *other == id);
             let mut tally = known.map_or_else(Tally::default, |(_, tally)| tally);
-            tally.score += term.rarity * weight * saturate(places, 1.0);
-            if term.counts() {
-                tally.coverage += term.rarity * weight;
-            }
+            tally.add(term, places, weight);
             self.tallies.push((id, tally));
         }
         self.tallies.extend(before);
-    }
-
-    /// The best chunks by score, and those that have the most of what was asked.
-    fn best(&self) -> Vec<u64> {
-        let mut chosen = top(&self.tallies, BEST_BY_SCORE, Tally::by_score);
-        for id in top(&self.tallies, BEST_BY_COVERAGE, Tally::by_coverage) {
-            if !chosen.contains(&id) {
-                chosen.push(id);
-            }
-        }
-        chosen
     }
 
     /// Whether chunks that hold the query word by word may not be among the best by coverage: when
@@ -327,33 +265,10 @@ fn phrase(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::super::memory::Memory;
     use super::super::tables::SCHEMA;
     use super::super::word_lists::counts;
     use super::*;
-
-    proptest! {
-        #[test]
-        fn the_first_few_are_those_of_all_in_order(
-            scores in prop::collection::vec((0u8..9, 0u8..4), 0..300),
-            most in 1usize..50,
-        ) {
-            let tally = |(score, coverage): &(u8, u8)| {
-                Tally { score: f64::from(*score), coverage: f64::from(*coverage) }
-            };
-            let mut all: Vec<(u64, Tally)> = (1..).zip(scores.iter().map(tally)).collect();
-            for order in [Tally::by_score, Tally::by_coverage] {
-                let mut found = top(&all, most, order);
-                all.sort_by(order);
-                let mut expected: Vec<u64> = all.iter().take(most).map(|(id, _)| *id).collect();
-                found.sort_unstable();
-                expected.sort_unstable();
-                prop_assert_eq!(found, expected);
-            }
-        }
-    }
 
     /// Of the first common word only the newest chunks are read, so its list is no list of those chunks.
     #[test]

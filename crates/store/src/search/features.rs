@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
-
 use super::beginnings::{Beginnings, Stretch};
 use super::definition::{Definitions, Fit};
 use super::fold::{fold, fold_into};
 use super::forms::{Form, Forms};
+use super::glance::Glance;
 use super::lines::{Lines, Parts};
 use super::names::covered;
 use super::nearness::closeness;
@@ -99,7 +98,7 @@ pub(super) struct Reader<'q> {
     forms: Forms<'q>,
     lines: Lines,
     parts: Parts<'q>,
-    exact: Vec<memmem::Finder<'q>>,
+    exact: Vec<Passage<'q>>,
     whole: Option<Passage<'q>>,
     phrases: Vec<Passage<'q>>,
     definitions: Definitions<'q>,
@@ -126,7 +125,7 @@ impl<'q> Reader<'q> {
             forms: Forms::new(request),
             lines: Lines::default(),
             parts: Parts::new(request),
-            exact: request.exact.iter().map(memmem::Finder::new).collect(),
+            exact: request.exact.iter().map(|word| Passage::new(word)).collect(),
             whole: telling.then(|| Passage::new(whole)),
             phrases: request.phrases.iter().map(|text| Passage::new(text)).collect(),
             definitions: Definitions::new(request),
@@ -197,18 +196,26 @@ impl<'q> Reader<'q> {
         }
     }
 
-    /// The rarity of what a chunk may hold: a quick look before a thorough one.
-    pub(super) fn promise(&mut self, title: &str, body: &str) -> f64 {
+    /// Looks at a title and a text: much quicker than reading them.
+    pub(super) fn glance(&mut self, title: &str, body: &str) -> Glance<'_, 'q> {
         self.lower.clear();
         fold_into(title, &mut self.lower);
-        self.lower.push('\n');
+        let title_end = self.lower.len();
         fold_into(body, &mut self.lower);
-        self.forms.promise(&self.lower)
+        let Reader { forms, whole, phrases, exact, lower, .. } = self;
+        let (title, body) = lower.split_at(title_end);
+        Glance { forms, whole: whole.as_ref(), passages: [phrases, exact], title, body }
     }
 
-    /// The same of a text of which only the sketch is there.
+    /// The rarity of what a text may hold of which only the sketch is there.
     pub(super) fn promise_of(&self, sketch: &Sketch) -> f64 {
         self.forms.promise_of(sketch)
+    }
+
+    /// Whether something quoted, or a name as it was typed, may stand there.
+    pub(super) fn may_quote(&self, sketch: &Sketch) -> bool {
+        let passages = self.phrases.iter().chain(&self.exact);
+        passages.into_iter().any(|passage| passage.may_be_within(sketch))
     }
 
     /// Reads one chunk, of a document with this path; `is_data`: of a document whose keys are names.
@@ -257,7 +264,7 @@ impl<'q> Reader<'q> {
             surface,
             whole: self.whole.as_ref().is_some_and(|text| text.within(&lower)),
             phrases: self.phrases.iter().filter(|text| text.within(&lower)).count(),
-            exact: self.exact.iter().filter(|word| word.find(lower.as_bytes()).is_some()).count(),
+            exact: self.exact.iter().filter(|word| word.within(&lower)).count(),
             path_named: self
                 .request
                 .exact
@@ -317,7 +324,7 @@ impl<'q> Reader<'q> {
         let passages = self.whole.iter().chain(&self.phrases);
         let verbatim = passages.filter(|passage| passage.within(lower)).count() as f64;
         // Most lines have nothing of the query.
-        if verbatim <= 0.0 && self.forms.promise(lower) <= 0.0 {
+        if verbatim <= 0.0 && self.forms.promise([lower]) <= 0.0 {
             return 0.0;
         }
         self.definitions.start(false);

@@ -6,8 +6,10 @@ use memchr::memmem;
 
 use super::beginnings::{Beginning, CODE_BITS, PAIRS};
 use super::expand::FastBuild;
-use super::query::{Alternative, Request};
+use super::query::{Alternative, Request, Term};
+use super::rank::FIELD_TITLE;
 use super::sketch::{Sketch, places};
+use super::tally::Tally;
 
 /// What a stem may be a form of.
 pub(super) struct Form<'q> {
@@ -24,13 +26,15 @@ pub(super) struct Forms<'q> {
     stems: HashMap<&'q str, Vec<Form<'q>>, FastBuild>,
     /// By the codes of two letters: those that may come third, one bit each.
     beginnings: [u32; PAIRS],
-    /// By term: what its words begin with, and what the term is worth.
-    hints: Vec<(f64, Vec<Hint<'q>>)>,
+    /// By term: what its words begin with.
+    hints: Vec<(&'q Term, Vec<Hint<'q>>)>,
 }
 
 /// What every word of a form begins with.
 struct Hint<'q> {
     finder: memmem::Finder<'q>,
+    /// The worth of the form.
+    weight: f64,
     /// Its places in a sketch.
     places: Vec<usize>,
 }
@@ -52,8 +56,7 @@ impl<'q> Forms<'q> {
                 }
             }
         }
-        let hints =
-            request.asked().map(|term| (term.rarity, term.forms.iter().map(hint).collect()));
+        let hints = request.terms.iter().map(|term| (term, term.forms.iter().map(hint).collect()));
         Forms { stems, beginnings, hints: hints.collect() }
     }
 
@@ -73,9 +76,10 @@ impl<'q> Forms<'q> {
         self.beginnings[two] >> third & 1 != 0
     }
 
-    /// The rarity of the terms that a folded text may hold: at least that of those it does hold.
-    pub(super) fn promise(&self, folded: &str) -> f64 {
-        self.promised(|hint| hint.finder.find(folded.as_bytes()).is_some())
+    /// The rarity of the terms that folded texts may hold: at least that of those they do hold.
+    pub(super) fn promise<const N: usize>(&self, folded: [&str; N]) -> f64 {
+        let holds = |hint: &Hint<'q>, text: &str| hint.finder.find(text.as_bytes()).is_some();
+        self.promised(|hint| folded.iter().any(|text| holds(hint, text)))
     }
 
     /// The rarity of the terms that a text may hold: at least what its parts promise.
@@ -84,17 +88,40 @@ impl<'q> Forms<'q> {
     }
 
     fn promised(&self, may_hold: impl Fn(&Hint<'q>) -> bool) -> f64 {
-        let held = self.hints.iter().filter(|(_, hints)| hints.iter().any(&may_hold));
-        held.map(|(rarity, _)| rarity).sum()
+        let asked = self.hints.iter().filter(|(term, _)| term.counts());
+        let held = asked.filter(|(_, hints)| hints.iter().any(&may_hold));
+        held.map(|(term, _)| term.rarity).sum()
+    }
+
+    /// What a chunk may hold, by its folded title and text.
+    pub(super) fn tally(&self, title: &str, body: &str) -> Tally {
+        let mut tally = Tally::default();
+        for (term, hints) in &self.hints {
+            let (mut places, mut weight) = (0.0, 0.0_f64);
+            for hint in hints {
+                let titled = hint.finder.find(title.as_bytes()).is_some();
+                let count = hint.finder.find_iter(body.as_bytes()).count();
+                if titled || count > 0 {
+                    let title = if titled { FIELD_TITLE } else { 0.0 };
+                    places += hint.weight * (title + count as f64);
+                    weight = weight.max(hint.weight);
+                }
+            }
+            if weight > 0.0 {
+                tally.add(term, places, weight);
+            }
+        }
+        tally
     }
 }
 
-/// What every word of a form begins with: its stem, of which the last letter may be another.
+/// What every word of a form begins with: its stem, of which the last letter may be another, as in `parties`
+/// and `party`, `rating` and `rate`.
 fn hint(form: &Alternative) -> Hint<'_> {
     let stem = form.stem.as_str();
-    let last = stem.char_indices().next_back().map_or(0, |(at, _)| at);
-    let begins = if last > 2 { stem.get(..last).unwrap_or(stem) } else { stem };
-    Hint { finder: memmem::Finder::new(begins), places: places(begins.as_bytes()) }
+    let begins = stem.strip_suffix(['i', 'e']).unwrap_or(stem);
+    let finder = memmem::Finder::new(begins);
+    Hint { finder, weight: form.weight, places: places(begins.as_bytes()) }
 }
 
 #[cfg(test)]
@@ -108,13 +135,15 @@ mod tests {
     proptest! {
         #[test]
         fn a_word_begins_like_its_stem(
-            word in "[a-zA-Z0-9_é]{0,7}(s|es|ies|y|ying|ed|eed|ing|ational|ization|ful|é)?",
+            word in "[a-zA-Z0-9_é]{0,7}(at|iz|bl|nc)?(s|es|ies|y|ying|ed|eed|ing|e|er|ational|ization|ful|ically|ity|é)?",
             query in "[a-z]{4}",
         ) {
             let folded = fold(&word);
             let mut request = Request::parse(&query);
-            request.terms[0].forms.push(Alternative::of_stem(stem_of(&folded), 1.0));
+            request.terms[0].rarity = 1.0;
+            request.terms[0].forms = vec![Alternative::of_stem(stem_of(&folded), 1.0)];
             let forms = Forms::new(&request);
+            prop_assert!((forms.promise([&folded]) - 1.0).abs() < 1e-9, "{:?}", request.terms[0]);
             prop_assert!(folded.is_empty() || forms.begin_like(folded.as_bytes()));
             prop_assert!(word.is_empty() || !word.is_ascii() || forms.begin_like(word.as_bytes()));
         }

@@ -3,9 +3,10 @@
 //! One search: `query` takes the text apart (`term`), `statistics` asks the store how rare its terms are and
 //! finds their other forms (`kin`) and stand-ins for unknown ones (`typo`, with the vocabulary in
 //! `lexicon`, stored as `word_lists`; `memory` keeps it), `candidates` finds the chunks worth reading in the
-//! index (`postings`; the engine counts with `occurrences`), `rate` reads them and what has no full-text
-//! rows yet (what a `sketch` does not deny). `features` notes what matters in a chunk (`beginnings`,
-//! `forms`, `lines`, `names`, `nearness`, `definition`, `passage`), `rank` turns that into a score, `select`
+//! index (`postings`; the engine counts with `occurrences`), and `noted` those in text that has no full-text
+//! rows yet (by a `glance`, where a `sketch` does not deny it); a `tally` tells which. `rate` reads them.
+//! `features` notes what matters in a chunk (`beginnings`, `forms`, `lines`, `names`, `nearness`,
+//! `definition`, `passage`), `rank` turns that into a score, `select`
 //! decides what is shown, `snippet` cuts the preview. `tokens` and `porter` say what a word is, for
 //! stored text and queries alike; `expand` and `tables` store it.
 
@@ -16,12 +17,14 @@ mod expand;
 mod features;
 mod fold;
 mod forms;
+mod glance;
 mod kin;
 mod lexicon;
 mod lines;
 mod memory;
 mod names;
 mod nearness;
+mod noted;
 mod occurrences;
 mod passage;
 mod porter;
@@ -36,6 +39,7 @@ mod snippet;
 mod statistics;
 mod stop;
 mod tables;
+mod tally;
 mod term;
 #[cfg(test)]
 mod tests;

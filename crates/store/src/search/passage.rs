@@ -2,16 +2,26 @@
 
 use memchr::memmem;
 
+use super::sketch::{Sketch, places};
+
 /// A text with single blanks that is looked for among blanks of any kind and number.
 pub(super) struct Passage<'q> {
     text: &'q str,
     first: memmem::Finder<'q>,
+    /// The places of its words in a sketch.
+    places: Vec<usize>,
 }
 
 impl<'q> Passage<'q> {
     pub(super) fn new(text: &'q str) -> Self {
         let first = text.split(' ').next().unwrap_or(text);
-        Passage { text, first: memmem::Finder::new(first) }
+        let places = text.split(' ').flat_map(|word| places(word.as_bytes())).collect();
+        Passage { text, first: memmem::Finder::new(first), places }
+    }
+
+    /// Whether it may stand in a text of which only the sketch is there.
+    pub(super) fn may_be_within(&self, sketch: &Sketch) -> bool {
+        sketch.has(&self.places)
     }
 
     pub(super) fn within(&self, text: &str) -> bool {

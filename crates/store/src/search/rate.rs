@@ -1,11 +1,10 @@
 //! Reads candidates, and text that has no full-text rows yet, and gives each a score.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::features::Reader;
+use super::noted::Noted;
 use super::postings::Limits;
 use super::query::Request;
 use super::rank::{Score, score};
@@ -15,9 +14,6 @@ use crate::document::DocumentInfo;
 use crate::ids::{ChunkId, ChunkRange};
 use crate::store::ChunkText;
 
-/// Hits kept while text is scanned; the weaker half goes when there are twice as many.
-const KEPT: usize = 128;
-
 /// A chunk that was read and has a score.
 pub(super) struct Rated {
     pub(super) id: ChunkId,
@@ -26,33 +22,6 @@ pub(super) struct Rated {
     pub(super) score: Score,
     /// Other labels with identical text.
     pub(super) also: Vec<String>,
-}
-
-/// The most promising chunks seen while text is scanned: only what may be among them is read.
-#[derive(Default)]
-struct Promises(BinaryHeap<Reverse<u64>>);
-
-impl Promises {
-    /// Whether something of that promise may be among the best.
-    fn may_admit(&self, promise: f64) -> bool {
-        let Promises(best) = self;
-        let better = |Reverse(least): &Reverse<u64>| promise.to_bits() > *least;
-        promise > 0.0 && (best.len() < KEPT || best.peek().is_some_and(better))
-    }
-
-    /// Whether a chunk may be among the best; then it is counted.
-    fn admits(&mut self, promise: f64) -> bool {
-        let admitted = self.may_admit(promise);
-        if admitted {
-            let Promises(best) = self;
-            if best.len() >= KEPT {
-                best.pop();
-            }
-            // The bits of positive numbers are in their order.
-            best.push(Reverse(promise.to_bits()));
-        }
-        admitted
-    }
 }
 
 /// Reads chunks until the deadline.
@@ -91,9 +60,9 @@ impl<'a> Rater<'a> {
         Ok(())
     }
 
-    /// Reads what the index does not know yet, and keeps the best of it.
+    /// Looks through what the index does not know yet, and reads the best of it.
     pub(super) fn scan(&mut self, pending: &[ChunkRange], limits: &Limits) -> Result<()> {
-        let mut promises = Promises::default();
+        let mut noted = Noted::default();
         for range in pending {
             let mut next = range.first.0;
             while next <= range.last.0 {
@@ -101,8 +70,11 @@ impl<'a> Rater<'a> {
                     self.left += range.last.0 - next + 1;
                     break;
                 }
-                next = self.scan_block(next, range.last.0, limits, &mut promises)? + 1;
+                next = self.scan_block(next, range.last.0, limits, &mut noted)? + 1;
             }
+        }
+        for (id, chunk) in noted.best() {
+            self.read(ChunkId(id), chunk)?;
         }
         Ok(())
     }
@@ -115,27 +87,23 @@ impl<'a> Rater<'a> {
         next: u64,
         last: u64,
         limits: &Limits,
-        promises: &mut Promises,
+        noted: &mut Noted,
     ) -> Result<u64> {
         if let Some((end, sketch)) = self.texts.sketch(ChunkId(next))
-            && !promises.may_admit(self.reader.promise_of(&sketch))
+            && !(noted.may_admit(self.reader.promise_of(&sketch))
+                || noted.wants_phrases() && self.reader.may_quote(&sketch))
         {
             return Ok(end.min(last));
         }
         let Some(block) = self.texts.block(ChunkId(next))? else { return Ok(next) };
         let end = block.last().min(last);
-        if !promises.may_admit(self.reader.promise(block.titles(), block.text())) {
+        let whole = self.reader.glance(block.titles(), block.text());
+        if !(noted.may_admit(whole.promise()) || noted.wants_phrases() && whole.quotes()) {
             return Ok(end);
         }
         for id in (next..=end).filter(|id| limits.contain(*id)) {
             let chunk = ChunkText::of(&block, ChunkId(id));
-            if promises.admits(self.reader.promise(chunk.title(), chunk.body())) {
-                self.read(ChunkId(id), chunk)?;
-            }
-            if self.rated.len() > 2 * KEPT {
-                self.rated.sort_by(|a, b| b.score.value.total_cmp(&a.score.value));
-                self.rated.truncate(KEPT);
-            }
+            noted.note(id, &chunk, &self.reader.glance(chunk.title(), chunk.body()));
         }
         Ok(end)
     }

@@ -1,5 +1,6 @@
-//! A sketch of a text: which two and three bytes in a row stand in it, folded. It tells that a word cannot
-//! stand there without reading the text, and is never wrong about that.
+//! A sketch of a text: which two and three bytes in a row stand in it, folded, and which four digits: logs
+//! have all threes of those. It tells that a word cannot stand there without reading the text, and is never
+//! wrong about that.
 
 use super::fold::fold_into;
 
@@ -44,14 +45,19 @@ impl Sketcher {
             folded.clear();
             fold_into(text, folded);
             let mut bytes = folded.bytes().map(u32::from);
-            let (Some(mut first), Some(mut second)) = (bytes.next(), bytes.next()) else {
+            let (Some(first), Some(mut second)) = (bytes.next(), bytes.next()) else {
                 continue;
             };
             twos[place_of_two(first, second)] = 1;
+            let mut last = first << 8 | second;
             for third in bytes {
                 twos[place_of_two(second, third)] = 1;
-                threes[place_of_three(first << 16 | second << 8 | third)] = 1;
-                (first, second) = (second, third);
+                last = last << 8 | third;
+                threes[place_of_three(last & 0xff_ffff)] = 1;
+                if are_digits(last) {
+                    threes[place_of_three(last)] = 1;
+                }
+                second = third;
             }
         }
         let mut bits = Box::new([0; WORDS]);
@@ -80,21 +86,25 @@ fn place_of_two(first: u32, second: u32) -> usize {
     (place(first) << 6 | place(second)) as usize & (TWOS - 1)
 }
 
-/// `three` are the bytes, one behind the other.
+/// Whether all four bytes are digits.
+fn are_digits(four: u32) -> bool {
+    // No digit reaches 0x40 with six more; all begin with a three.
+    four & 0xf0f0_f0f0 == 0x3030_3030 && (four + 0x0606_0606) & 0xf0f0_f0f0 == 0x3030_3030
+}
+
+/// `three` are the bytes, one behind the other; four digits share the places.
 fn place_of_three(three: u32) -> usize {
     (three.wrapping_mul(0x9e37_79b1) >> (32 - THREES.trailing_zeros())) as usize & (THREES - 1)
 }
 
 /// The places that a folded word takes, wherever it stands.
 pub(super) fn places(folded: &[u8]) -> Vec<usize> {
-    match folded {
-        [first, second] => vec![THREES + place_of_two(u32::from(*first), u32::from(*second))],
-        _ => folded
-            .windows(3)
-            .map(|three| three.iter().fold(0, |bytes, byte| bytes << 8 | u32::from(*byte)))
-            .map(place_of_three)
-            .collect(),
+    let in_one = |bytes: &[u8]| bytes.iter().fold(0, |all, byte| all << 8 | u32::from(*byte));
+    if let [first, second] = folded {
+        return vec![THREES + place_of_two(u32::from(*first), u32::from(*second))];
     }
+    let fours = folded.windows(4).map(in_one).filter(|four| are_digits(*four));
+    folded.windows(3).map(in_one).chain(fours).map(place_of_three).collect()
 }
 
 #[cfg(test)]
@@ -108,7 +118,7 @@ mod tests {
         #[test]
         fn what_stands_in_a_text_is_never_denied(
             title in "\\PC{0,30}",
-            text in "(?s).{0,400}",
+            text in "((?s).{0,400}|[0-9/: a-f]{0,90})",
             from in 0.0..1.0,
             length in 0usize..40,
         ) {
