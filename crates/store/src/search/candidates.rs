@@ -267,7 +267,7 @@ fn phrase(text: &str) -> Vec<String> {
 mod tests {
     use super::super::memory::Memory;
     use super::super::tables::SCHEMA;
-    use super::super::word_lists::counts;
+    use super::super::word_lists::{State, counts};
     use super::*;
 
     /// Of the first common word only the newest chunks are read, so its list is no list of those chunks.
@@ -285,7 +285,8 @@ mod tests {
                      VALUES (0, 20000, 20000, 20000, '')",
             )
             .unwrap();
-        let (shared, limits) = (Shared::new(counts(&connection).unwrap()), Limits::default());
+        let (shared, limits) =
+            (Shared::new(State::default(), counts(&connection).unwrap()), Limits::default());
         let statistics = Statistics::new(&connection, &shared, &[]);
         let mut request = Request::parse("alpha beta");
         statistics.resolve(&mut request, &Memory::default()).unwrap();

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 use super::lexicon::Lexicon;
 use super::postings::Limits;
 use super::shared::Shared;
-use super::word_lists::{Counts, State, counts, state};
+use super::word_lists::{Counts, counts, state};
 use crate::ids::{ChunkId, ChunkRange};
 use crate::pool::lock;
 
@@ -21,10 +21,9 @@ pub(crate) struct Memory {
     index: Mutex<Option<Index>>,
 }
 
-/// What is known of the index, and of which state.
+/// What is known of the index.
 #[derive(Debug)]
 struct Index {
-    state: State,
     /// Where rows may come: chunks that waited for theirs, and those behind all others.
     open: Limits,
     shared: Arc<Shared>,
@@ -56,22 +55,30 @@ impl Memory {
         let state = state(connection)?;
         let mut kept = lock(&self.index);
         if let Some(index) = kept.as_ref()
-            && index.state.is_at_least(state)
+            && index.shared.state == state
         {
             return Ok(Arc::clone(&index.shared));
         }
         let counts = counts(connection)?;
+        // What an older state answers must not be taken for an answer of the newer one.
+        if let Some(index) = kept.as_ref()
+            && index.shared.state.is_at_least(state)
+        {
+            return Ok(Arc::new(Shared::new(state, counts)));
+        }
         let added = match kept.as_ref() {
-            Some(index) if index.state.same_generation(state) => index.added(connection, counts)?,
+            Some(index) if index.shared.state.same_generation(state) => {
+                index.added(connection, counts)?
+            }
             _ => None,
         };
         let shared = match (kept.as_ref(), added) {
-            (Some(index), Some(added)) => index.shared.grown(counts, added),
-            _ => Shared::new(counts),
+            (Some(index), Some(added)) => index.shared.grown(state, counts, added),
+            _ => Shared::new(state, counts),
         };
         let shared = Arc::new(shared);
         let open = open(connection, pending)?;
-        *kept = Some(Index { state, open, shared: Arc::clone(&shared) });
+        *kept = Some(Index { open, shared: Arc::clone(&shared) });
         Ok(shared)
     }
 }
@@ -185,6 +192,41 @@ mod tests {
         assert!(grown > 15 && anew > 3, "{grown} {anew}");
         core.background.stop();
         other.background.stop();
+    }
+
+    #[test]
+    fn a_reader_of_an_older_state_answers_for_itself_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let core = Core::beneath(folder.path());
+        let add = |label: &str| {
+            let new = NewDocument::new(Label::Fixed(label), Origin::Content);
+            core.add(&new, &mut format!("wombat {label}").as_bytes(), None).unwrap();
+        };
+        let memory = Memory::default();
+        let found = |shared: &Shared, connection: &Connection| {
+            let ask = |limits: Option<&Limits>| {
+                let (first, last) = limits.map_or((0, i64::MAX), Limits::hull);
+                let rows = "SELECT count(*) FROM words WHERE words MATCH 'wombat' AND rowid BETWEEN ?1 AND ?2";
+                let chunks =
+                    connection.query_row(rows, (first, last), |row| row.get::<_, i64>(0))?;
+                Ok(super::super::statistics::Frequency { chunks: chunks as u64, places: 0 })
+            };
+            shared.frequency("wombat", ask).unwrap().chunks
+        };
+        add("one");
+        core.pool
+            .read(|older| {
+                assert_eq!(found(&memory.shared(older, &[]).unwrap(), older), 1);
+                add("two");
+                core.pool.read(|newer| {
+                    let before = memory.shared(newer, &[]).unwrap();
+                    assert_eq!(found(&memory.shared(older, &[]).unwrap(), older), 1);
+                    assert_eq!(found(&before, newer), 2);
+                    Ok(())
+                })
+            })
+            .unwrap();
+        core.background.stop();
     }
 
     const GENEROUS: Duration = Duration::from_mins(1);

@@ -76,12 +76,16 @@ pub(crate) use word_lists::ripe;
 /// can show.
 const BEGINNINGS: usize = 24;
 
-/// What the queries of one call share, which are limited alike: the first one fills it in, unless text waits
-/// for its rows. What one query read as text the next might find in the index, but not in lists from before.
+/// What the queries of one call share that are limited alike: lists of the state the first one saw.
 #[derive(Debug, Default)]
-pub(crate) struct InCall {
-    everything: OnceLock<Arc<Shared>>,
-    limited: OnceLock<Arc<Shared>>,
+pub(crate) struct InCall(OnceLock<Arc<Shared>>);
+
+impl InCall {
+    fn lists(&self, everything: &Shared) -> Arc<Shared> {
+        let new = || Arc::new(Shared::new(everything.state, everything.counts));
+        let lists = self.0.get_or_init(new);
+        if lists.state == everything.state { Arc::clone(lists) } else { new() }
+    }
 }
 
 /// Answers a query. `memory` is what searches of this store keep between calls; the store holds one and
@@ -104,14 +108,9 @@ pub(crate) fn search(
         return Ok(nothing(Verdict::NothingToSearch));
     }
     let pending = texts.unindexed(&query.scope)?;
-    let settled = pending.is_empty();
-    let everything = shared(&in_call.everything, settled, || memory.shared(connection, &pending))?;
-    let lists = match limits.0 {
-        None => Arc::clone(&everything),
-        Some(_) => {
-            shared(&in_call.limited, settled, || Ok(Arc::new(Shared::new(everything.counts))))?
-        }
-    };
+    let everything = memory.shared(connection, &pending)?;
+    let lists =
+        if limits.0.is_none() { Arc::clone(&everything) } else { in_call.lists(&everything) };
     let statistics = Statistics::new(connection, &everything, &pending);
     statistics.resolve(&mut request, memory)?;
     let mut ids = Finder::new(connection, &lists, &limits).find(&request, &statistics)?;
@@ -134,7 +133,7 @@ pub(crate) fn search(
         (false, false) => Verdict::Weak,
     };
     // Text that waits may have the very words.
-    let read_as = if settled { read_as(&request) } else { Vec::new() };
+    let read_as = if pending.is_empty() { read_as(&request) } else { Vec::new() };
     Ok(Found { hits, verdict, incomplete, read_as })
 }
 
@@ -155,19 +154,6 @@ fn limits(texts: &dyn ChunkTexts, query: &Query<'_>) -> Result<Limits> {
         .filter(|document| query.kind.is_none_or(|kind| kind == document.kind))
         .map(|document| document.range);
     Ok(Limits::of(ranges.collect()))
-}
-
-/// What other queries of the call know, too, where they may share it.
-fn shared(
-    in_call: &OnceLock<Arc<Shared>>,
-    settled: bool,
-    make: impl FnOnce() -> rusqlite::Result<Arc<Shared>>,
-) -> rusqlite::Result<Arc<Shared>> {
-    match in_call.get() {
-        Some(shared) if settled => Ok(Arc::clone(shared)),
-        _ if settled => make().map(|made| Arc::clone(in_call.get_or_init(|| made))),
-        _ => make(),
-    }
 }
 
 fn shown(hit: Rated, reader: &mut Reader<'_>) -> Hit {

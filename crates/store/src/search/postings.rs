@@ -44,7 +44,7 @@ impl Limits {
     }
 
     /// The numbers between which all of it lies.
-    fn hull(&self) -> (i64, i64) {
+    pub(super) fn hull(&self) -> (i64, i64) {
         match self.0.as_deref() {
             None => (0, i64::MAX),
             Some(ranges) => (

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::expand::FastBuild;
 use super::postings::{Find, Limits};
 use super::statistics::Frequency;
-use super::word_lists::Counts;
+use super::word_lists::{Counts, State};
 use crate::ids::ChunkRange;
 use crate::pool::lock;
 
@@ -27,14 +27,16 @@ const PLACES: usize = 8;
 
 type Words<T> = HashMap<String, T, FastBuild>;
 
-/// Answers of the index in one state, for queries with the same limits. Those of a newer state may be among
-/// them: they name chunks that a reader of the older one does not see.
+/// Answers of the index in one state, for queries with the same limits; asked by readers of that state only.
+/// Those of a newer one may be among them: they name chunks that a reader of the older one does not see.
 #[derive(Debug)]
 pub(crate) struct Shared {
     known: Arc<Known>,
     /// How often the index had grown.
     step: usize,
-    /// How much it holds.
+    /// The state.
+    pub(super) state: State,
+    /// How much the index holds in it.
     pub(super) counts: Counts,
 }
 
@@ -115,18 +117,18 @@ enum Partly<T> {
 
 impl Shared {
     /// Nothing known yet.
-    pub(super) fn new(counts: Counts) -> Self {
-        Shared { known: Arc::default(), step: 0, counts }
+    pub(super) fn new(state: State, counts: Counts) -> Self {
+        Shared { known: Arc::default(), step: 0, state, counts }
     }
 
     /// The same when these chunks were added, and nothing else happened.
-    pub(super) fn grown(&self, counts: Counts, added: Vec<ChunkRange>) -> Self {
+    pub(super) fn grown(&self, state: State, counts: Counts, added: Vec<ChunkRange>) -> Self {
         let mut steps = lock(&self.known.steps);
         if steps.len() != self.step || self.step >= STEPS {
-            return Shared::new(counts);
+            return Shared::new(state, counts);
         }
         steps.push(added);
-        Shared { known: Arc::clone(&self.known), step: steps.len(), counts }
+        Shared { known: Arc::clone(&self.known), step: steps.len(), state, counts }
     }
 
     /// Which growing index it is of, and how far that had grown.
@@ -227,13 +229,17 @@ mod tests {
         unreachable!("asked again")
     }
 
+    fn nothing() -> Shared {
+        Shared::new(State::default(), Counts::default())
+    }
+
     fn range(first: u64, last: u64) -> ChunkRange {
         ChunkRange { first: ChunkId(first), last: ChunkId(last) }
     }
 
     #[test]
     fn a_word_is_asked_for_once() {
-        let shared = Shared::new(Counts::default());
+        let shared = nothing();
         let once = Frequency { chunks: 3, places: 7 };
         assert_eq!(shared.frequency("word", |_| Ok(once)).unwrap().places, 7);
         assert_eq!(shared.frequency("word", again).unwrap().chunks, 3);
@@ -248,7 +254,7 @@ mod tests {
 
     #[test]
     fn only_what_was_added_is_asked_again() {
-        let first = Shared::new(Counts::default());
+        let first = nothing();
         let within = |wanted: &'static [(u64, u64)], answer: &'static [u64]| {
             move |limits: Option<&Limits>| {
                 let limits = limits.expect("all is asked again");
@@ -258,8 +264,9 @@ mod tests {
             }
         };
         first.chunks("word", |_| Ok(vec![3, 9])).unwrap();
-        let second = first.grown(Counts::default(), vec![range(10, 14)]);
-        let third = second.grown(Counts::default(), vec![range(4, 5), range(15, 19)]);
+        let second = first.grown(State::default(), Counts::default(), vec![range(10, 14)]);
+        let third =
+            second.grown(State::default(), Counts::default(), vec![range(4, 5), range(15, 19)]);
         let list = third.chunks("word", within(&[(4, 5), (10, 19)], &[4, 12])).unwrap();
         assert_eq!(*list, [3, 4, 9, 12]);
         assert_eq!(*third.chunks("word", again).unwrap(), [3, 4, 9, 12]);
@@ -267,9 +274,12 @@ mod tests {
         assert_eq!(*second.chunks("word", again).unwrap(), [3, 4, 9, 12]);
         // Somebody else was faster; and so scattered that one question is simpler.
         assert!(Arc::ptr_eq(&second.known, &third.known));
-        assert!(!Arc::ptr_eq(&second.known, &second.grown(Counts::default(), vec![]).known));
+        assert!(!Arc::ptr_eq(
+            &second.known,
+            &second.grown(State::default(), Counts::default(), vec![]).known
+        ));
         let scattered = (50..90).step_by(2).map(|id| range(id, id)).collect();
-        let fourth = third.grown(Counts::default(), scattered);
+        let fourth = third.grown(State::default(), Counts::default(), scattered);
         let whole = |limits: Option<&Limits>| {
             assert_eq!(limits, None);
             Ok(vec![1])
@@ -279,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded() {
-        let mut shared = Shared::new(Counts::default());
+        let mut shared = nothing();
         let list = vec![7; 9_000];
         let kept = |shared: &Shared| -> usize {
             lock(&shared.known.lists).chunks.values().map(|list| list.answer.len()).sum()
@@ -294,7 +304,7 @@ mod tests {
         assert_eq!(shared.chunks("long", |_| Ok(long.clone())).unwrap().len(), long.len());
         assert!(!lock(&shared.known.lists).chunks.contains_key("long"));
         for step in 0..2 * STEPS as u64 {
-            shared = shared.grown(Counts::default(), vec![range(step, step)]);
+            shared = shared.grown(State::default(), Counts::default(), vec![range(step, step)]);
             shared.chunks("growing", |_| Ok(vec![step; 900])).unwrap();
             assert!(kept(&shared) <= ENTRIES);
             assert!(lock(&shared.known.steps).len() <= STEPS);
