@@ -64,8 +64,9 @@ impl Core {
             Ok(Expired { documents: 1, bytes: bytes as u64 })
         })?;
         if expired.documents > 0 {
-            // Its rows free their pages before the next one is judged.
+            // Its rows free their pages before the next one is judged, in the index by merging.
             while self.reap_some()? {}
+            while self.upkeep()? {}
         }
         Ok(Some(expired))
     }
