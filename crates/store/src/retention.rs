@@ -30,19 +30,19 @@ impl Core {
     /// Removes one label whose text is too old, or the longest unread one while there is too much.
     pub(crate) fn expire_some(&self) -> Result<Option<Expired>> {
         let oldest_allowed = row::now() - millis(self.retention.max_age);
-        let candidate = self.pool.read(|connection| {
-            let oldest: Option<(String, i64)> = connection
+        let longest_unread: Option<(String, i64)> = self.pool.read(|connection| {
+            Ok(connection
                 .prepare_cached(
                     "SELECT label, used FROM labels WHERE origin IN (0, 3) AND document NOT IN
                      (SELECT id FROM documents WHERE state = 2) ORDER BY used LIMIT 1",
                 )?
                 .query_row((), |row| Ok((row.get(0)?, row.get(1)?)))
-                .optional()?;
-            let Some((label, used)) = oldest else { return Ok(None) };
-            let too_much = used_bytes(connection)? > self.retention.max_bytes;
-            Ok((used < oldest_allowed || too_much).then_some((label, used)))
+                .optional()?)
         })?;
-        let Some((label, used)) = candidate else { return Ok(None) };
+        let Some((label, used)) = longest_unread else { return Ok(None) };
+        if used >= oldest_allowed && !self.is_too_much()? {
+            return Ok(None);
+        }
         let expired = self.write(|transaction| {
             let found: Option<(i64, i64, bool)> = transaction
                 .prepare_cached(
@@ -64,11 +64,21 @@ impl Core {
             Ok(Expired { documents: 1, bytes: bytes as u64 })
         })?;
         if expired.documents > 0 {
-            // Its rows free their pages before the next one is judged, in the index by merging.
+            // Its rows free their pages before the next one is judged.
             while self.reap_some()? {}
-            while self.upkeep()? {}
         }
         Ok(Some(expired))
+    }
+
+    /// Whether the store is over its limit. Rows of removed text keep their pages in the index until parts of
+    /// it are merged, so that is done first: nothing goes for their sake.
+    fn is_too_much(&self) -> Result<bool> {
+        let is_over = || Ok(self.pool.read(used_bytes)? > self.retention.max_bytes);
+        if !is_over()? {
+            return Ok(false);
+        }
+        while self.upkeep()? {}
+        is_over()
     }
 
     /// Removes everything that is too old or too much.
