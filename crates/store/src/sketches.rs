@@ -101,9 +101,8 @@ impl Sketches {
 mod tests {
     use super::*;
     use crate::core::Core;
-    use crate::find::Together;
     use crate::search::Sketcher;
-    use crate::{Label, NewDocument, Origin, Query, Scope};
+    use crate::{Label, NewDocument, Origin};
 
     fn sketched(first: u64, last: u64) -> Sketched {
         (first, last, Sketcher::default().sketch(["", "text"]))
@@ -165,12 +164,7 @@ mod tests {
             "wombta",
             "-",
         ];
-        let answers = || {
-            queries.map(|text| {
-                let query = Query { text, limit: 9, scope: Scope::All, kind: None, deadline: None };
-                format!("{:?}", core.search(&Together::default(), &query).unwrap())
-            })
-        };
+        let answers = || queries.map(|text| format!("{:?}", core.found(text, 9)));
         let with = answers();
         core.sketches.clear();
         let without = answers();

@@ -214,8 +214,7 @@ impl<'q> Reader<'q> {
 
     /// Whether something quoted, or a name as it was typed, may stand there.
     pub(super) fn may_quote(&self, sketch: &Sketch) -> bool {
-        let passages = self.phrases.iter().chain(&self.exact);
-        passages.into_iter().any(|passage| passage.may_be_within(sketch))
+        self.phrases.iter().chain(&self.exact).any(|passage| passage.may_be_within(sketch))
     }
 
     /// Reads one chunk, of a document with this path; `is_data`: of a document whose keys are names.

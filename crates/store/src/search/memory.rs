@@ -129,11 +129,9 @@ fn open(connection: &Connection, pending: &[ChunkRange]) -> rusqlite::Result<Lim
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::super::types::{Query, Scope};
     use super::*;
     use crate::core::Core;
     use crate::document::{Label, NewDocument, Origin};
-    use crate::find::Together;
     use crate::store::Purge;
 
     /// Text of common and rare words.
@@ -157,11 +155,7 @@ mod tests {
         let (core, other) = (Core::beneath(folder.path()), Core::beneath(folder.path()));
         let answers = |core: &Core| {
             ["common", "oftena rare7", "common oftenb", "\"common and\"", "seed7", "raer12", "path"]
-                .map(|text| {
-                    let query =
-                        Query { text, limit: 9, scope: Scope::All, kind: None, deadline: None };
-                    format!("{:?}", core.search(&Together::default(), &query).unwrap())
-                })
+                .map(|text| format!("{:?}", core.found(text, 9)))
         };
         let known =
             |core: &Core| lock(&core.memory.index).as_ref().map(|index| index.shared.known_since());

@@ -77,8 +77,7 @@ impl Noted {
 #[cfg(test)]
 mod tests {
     use crate::core::Core;
-    use crate::find::Together;
-    use crate::{Label, NewDocument, Origin, Query, Scope};
+    use crate::{Label, NewDocument, Origin};
 
     /// All chunks promise the same, and there are more than are noted.
     #[test]
@@ -101,8 +100,7 @@ mod tests {
             ("took_worker", "took_worker = true"),
             ("took 11999 us", "took 11999 us"),
         ] {
-            let query = Query { text, limit: 1, scope: Scope::All, kind: None, deadline: None };
-            let found = core.search(&Together::default(), &query).unwrap();
+            let found = core.found(text, 1);
             assert!(found.hits[0].snippet.contains(wanted), "{text}: {found:?}");
         }
         core.background.stop();

@@ -179,14 +179,8 @@ impl Shared {
         ask: impl FnOnce(Option<&Limits>) -> rusqlite::Result<Vec<Find>>,
     ) -> rusqlite::Result<Arc<Vec<Find>>> {
         let known = self.partly(lock(&self.known.lists).places(stem, weight));
-        let answer = match known {
-            Partly::Whole(list) => return Ok(list),
-            Partly::But(before, added) => joined(before, ask(Some(&added))?, |find| find.0),
-            Partly::Unknown => Arc::new(ask(None)?),
-        };
-        let list = Kept { step: self.step, answer: Arc::clone(&answer) };
-        lock(&self.known.lists).keep_places(stem, weight, list);
-        Ok(answer)
+        let keep = |lists: &mut Lists, list| lists.keep_places(stem, weight, list);
+        self.list(known, ask, |find| find.0, keep)
     }
 
     /// The chunks an expression matches, ascending, as `ask` tells.
@@ -196,13 +190,25 @@ impl Shared {
         ask: impl FnOnce(Option<&Limits>) -> rusqlite::Result<Vec<u64>>,
     ) -> rusqlite::Result<Arc<Vec<u64>>> {
         let known = self.partly(lock(&self.known.lists).chunks.get(expression));
+        let keep = |lists: &mut Lists, list| lists.keep_chunks(expression, list);
+        self.list(known, ask, |id| *id, keep)
+    }
+
+    /// Asks for what is not known of a list, and keeps it.
+    fn list<T: Copy>(
+        &self,
+        known: Partly<Arc<Vec<T>>>,
+        ask: impl FnOnce(Option<&Limits>) -> rusqlite::Result<Vec<T>>,
+        id: fn(&T) -> u64,
+        keep: impl FnOnce(&mut Lists, List<T>),
+    ) -> rusqlite::Result<Arc<Vec<T>>> {
         let answer = match known {
             Partly::Whole(list) => return Ok(list),
-            Partly::But(before, added) => joined(before, ask(Some(&added))?, |id| *id),
+            Partly::But(before, added) => joined(before, ask(Some(&added))?, id),
             Partly::Unknown => Arc::new(ask(None)?),
         };
         let list = Kept { step: self.step, answer: Arc::clone(&answer) };
-        lock(&self.known.lists).keep_chunks(expression, list);
+        keep(&mut lock(&self.known.lists), list);
         Ok(answer)
     }
 }
