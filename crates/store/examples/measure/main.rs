@@ -266,7 +266,7 @@ fn searches(base: &Path, texts: &[(String, String)], wanted: u64) {
     writer.finish().unwrap();
     while !store.finish_pending(Instant::now() + Duration::from_secs(1)).unwrap() {}
     let known = texts.iter().take(texts.len() - files.len());
-    let mut questions = Questions::from_texts(known.map(|(_, text)| text.as_str()));
+    let mut questions = Questions::from_texts(known.map(|(_, text)| text.as_str()), 9_000);
     println!("search over {chunks} chunks: {}", questions.times(&store, 1_000));
     // What is left is indexed meanwhile.
     std::thread::scope(|scope| {

@@ -1,5 +1,6 @@
 //! Questions for searches to be measured with: none is asked twice, as an agent's are not.
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use quietcontext_store::{Query, Scope, Store};
@@ -13,18 +14,21 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// From the lines of some texts: single words, identifiers, several words, quotes, slips of the keys; a
-    /// fifth has no match.
-    pub(crate) fn from_texts<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
-        let mut all = Vec::new();
-        for (at, text) in texts.enumerate() {
-            let count = text.lines().count();
-            for part in 0..3 {
-                let line = text.lines().nth((count * part / 3 + 7 * at) % count.max(1));
-                all.extend(line.and_then(|line| question(line, all.len())));
+    /// `most` from the lines of some texts: single words, identifiers, several words, quotes, slips of the
+    /// keys; a fifth has no match.
+    pub(crate) fn from_texts<'a>(texts: impl Iterator<Item = &'a str>, most: usize) -> Self {
+        let lines: Vec<&str> = texts.flat_map(str::lines).collect();
+        let (mut all, mut seen) = (Vec::new(), HashSet::new());
+        // A prime, so that the lines that are taken lie far apart.
+        let places = (0..lines.len()).map(|number| number * 7_919 % lines.len());
+        for line in places.map(|at| lines[at]) {
+            if all.len() == most {
+                break;
             }
+            let question = question(line, all.len());
+            all.extend(question.filter(|question| seen.insert(question.clone())));
         }
-        Questions { all, next: 0 }
+        Questions::of(all)
     }
 
     /// These.
@@ -36,7 +40,7 @@ impl Questions {
     pub(crate) fn times(&mut self, store: &Store, count: usize) -> String {
         let mut times = [const { Vec::new() }; 2];
         for _ in 0..count {
-            let text = self.all[self.next % self.all.len()].as_str();
+            let text = self.all[self.next].as_str();
             self.next += 1;
             let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
             let (start, cpu) = (Instant::now(), thread_time());
