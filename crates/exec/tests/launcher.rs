@@ -25,9 +25,12 @@ fn children(name: &str) -> Vec<i32> {
     found
 }
 
-/// The launcher, when every supervisor but the one that waits has been collected.
+/// The launcher, when every supervisor but the one that waits has been collected. That one goes by the
+/// launcher's name until it has its own.
 fn launcher() -> i32 {
-    wait_until("one supervisor is left", || children("qc-supervisor").len() == 1);
+    wait_until("one supervisor is left, and has its name", || {
+        ["qc-supervisor", "qc-launcher"].map(|name| children(name).len()) == [1, 1]
+    });
     let launchers = children("qc-launcher");
     assert_eq!(launchers.len(), 1);
     launchers[0]
