@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use quietcontext_store::{
-    Found, Label, NewDocument, Origin, Query, Retention, Scope, Store, StoreOptions, Verdict,
+    Found, Label, NewDocument, Origin, Query, Retention, Store, StoreOptions, Verdict,
 };
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
@@ -189,7 +189,7 @@ impl Table {
 
 /// The answer, and the least processor time of three runs.
 fn timed(store: &Store, text: &str) -> (Found, f64) {
-    let query = Query { text, limit: LIMIT, scope: Scope::All, kind: None, deadline: None };
+    let query = Query::new(text, LIMIT);
     let once = || {
         let start = clock_gettime(ClockId::ThreadCPUTime);
         let found = store.search(&query).unwrap();

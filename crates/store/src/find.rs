@@ -296,7 +296,6 @@ impl Core {
 impl Core {
     /// What a test asks of all text, in a call of its own.
     pub(crate) fn found(&self, text: &str, limit: usize) -> Found {
-        let query = Query { text, limit, scope: Scope::All, kind: None, deadline: None };
-        self.search(&Together::default(), &query).unwrap()
+        self.search(&Together::default(), &Query::new(text, limit)).unwrap()
     }
 }

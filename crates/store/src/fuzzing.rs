@@ -124,7 +124,7 @@ impl Shelf {
     pub fn query(&self, data: &[u8]) {
         let text = String::from_utf8_lossy(data);
         for scope in [Scope::All, Scope::Source(&text)] {
-            let query = Query { text: &text, limit: 2, scope, kind: None, deadline: None };
+            let query = Query { scope, ..Query::new(&text, 2) };
             let (found, again) = (self.store.search(&query), self.store.search(&query));
             let (Ok(found), Ok(again)) = (&found, &again) else {
                 panic!("{text:?}: {found:?}, {again:?}")

@@ -6,7 +6,7 @@ mod common;
 use common::{raw, run, store_in, view};
 use proptest::prelude::*;
 use quietcontext_store::{
-    ChunkId, Label, Last, Location, NewDocument, Origin, Purge, Query, Scope, Span, Store,
+    ChunkId, Label, Last, Location, NewDocument, Origin, Purge, Query, Span, Store,
 };
 
 fn job<'a>() -> NewDocument<'a> {
@@ -58,10 +58,7 @@ fn a_job_is_found_by_its_words_while_it_runs() {
     let folder = tempfile::tempdir().unwrap();
     let store = store_in(folder.path());
     let mut growing = store.begin(job()).unwrap();
-    let search = |text: &str| {
-        let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
-        store.search(&query).unwrap().hits
-    };
+    let search = |text: &str| store.search(&Query::new(text, 3)).unwrap().hits;
     growing.append(b"listening on gazelle\n").unwrap();
     assert_eq!(search("gazelle").len(), 1);
     for n in 0..3_000 {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{raw, run, store_in, view};
 use quietcontext_store::{
-    ChunkId, Label, Last, Location, NewDocument, Origin, Query, Scope, Span, Status, StoreError,
+    ChunkId, Label, Last, Location, NewDocument, Origin, Query, Span, Status, StoreError,
 };
 
 fn lines(count: usize) -> Vec<u8> {
@@ -73,8 +73,7 @@ fn words_that_stand_everywhere_are_searched_too() {
     writer.finish().unwrap();
     while !store.finish_pending(Instant::now() + Duration::from_mins(1)).unwrap() {}
     let found = |text: &str| -> Vec<String> {
-        let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
-        store.search(&query).unwrap().hits.into_iter().map(|hit| hit.source).collect()
+        store.search(&Query::new(text, 3)).unwrap().hits.into_iter().map(|hit| hit.source).collect()
     };
     assert_eq!(found("zebra alpha beta")[0], "old both");
     assert_eq!(found("zebra alpha")[..2], ["old both", "old neither"]);

@@ -265,11 +265,9 @@ pub(crate) fn not_stored(error: &StoreError) -> String {
 /// The best matches for an intent within one document. `false`: there was no good one, show the digest.
 fn push_matches(context: &Context, draft: &mut Draft, intent: &str, receipt: &Receipt) -> bool {
     let query = Query {
-        text: intent,
-        limit: 5,
         scope: Scope::Documents(&[receipt.document]),
-        kind: None,
         deadline: Some(context.deadline),
+        ..Query::new(intent, 5)
     };
     let found = match context.root.store.search(&query) {
         Ok(found) => found,

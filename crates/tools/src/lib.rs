@@ -21,6 +21,7 @@ mod flights;
 mod freshness;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
+mod helpers;
 mod index;
 mod jobs;
 mod limits;

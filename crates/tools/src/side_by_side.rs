@@ -5,7 +5,7 @@ use std::sync::mpsc::sync_channel;
 
 /// Calls `work` with each number below `count`, by so many threads (the calling one among them). What it
 /// answers, by number; `None` where there is no answer. A thread whose work answers `None` takes no more.
-pub(crate) fn side_by_side<T: Send>(
+fn side_by_side<T: Send>(
     count: usize,
     threads: usize,
     work: impl Fn(usize) -> Option<T> + Sync,

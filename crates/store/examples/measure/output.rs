@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use quietcontext_store::{Label, NewDocument, Origin, Query, Scope, Store};
+use quietcontext_store::{Label, NewDocument, Origin, Query, Store};
 
 use crate::questions::Questions;
 use crate::{open, processor_time, size};
@@ -99,13 +99,8 @@ fn search_pending(store: &Store, questions: &mut Questions, before: u64) {
     let new = NewDocument::new(Label::Numbered { family: "execute" }, Origin::Run);
     let mut output = Output { left: BIG_BYTES, line: 77, buffer: Vec::new(), at: 0 };
     store.add(new, &mut output, None).unwrap();
-    let query = Query {
-        text: "token=cafe00",
-        limit: 3,
-        scope: Scope::All,
-        kind: None,
-        deadline: Some(Instant::now() + Duration::from_secs(30)),
-    };
+    let deadline = Some(Instant::now() + Duration::from_secs(30));
+    let query = Query { deadline, ..Query::new("token=cafe00", 3) };
     let (start, cpu) = (Instant::now(), processor_time());
     let found = store.search(&query).unwrap();
     println!(

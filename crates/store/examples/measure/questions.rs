@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use quietcontext_store::{Query, Scope, Store};
+use quietcontext_store::{Query, Store};
 
 use crate::thread_time;
 
@@ -42,7 +42,7 @@ impl Questions {
         for _ in 0..count {
             let text = self.all[self.next].as_str();
             self.next += 1;
-            let query = Query { text, limit: 3, scope: Scope::All, kind: None, deadline: None };
+            let query = Query::new(text, 3);
             let (start, cpu) = (Instant::now(), thread_time());
             store.search(&query).unwrap();
             times[0].push(start.elapsed());

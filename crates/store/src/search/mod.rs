@@ -54,7 +54,6 @@ use rusqlite::Connection;
 
 use crate::Result;
 use candidates::Finder;
-use features::Reader;
 use postings::Limits;
 use query::Request;
 use rate::{Rated, Rater};
@@ -126,7 +125,13 @@ pub(crate) fn search(
     let Rater { mut reader, rated, left, .. } = rater;
     let incomplete = (left > 0).then(|| format!("out of time: {left} chunks were not searched"));
     let (chosen, good) = select::select(rated, query.limit, &request);
-    let hits: Vec<Hit> = chosen.into_iter().map(|hit| shown(hit, &mut reader)).collect();
+    let hits: Vec<Hit> = chosen
+        .into_iter()
+        .map(|hit| {
+            let snippet = query.snippets.then(|| snippet::snippet(&mut reader, hit.chunk.body()));
+            shown(hit, snippet.unwrap_or_default())
+        })
+        .collect();
     let verdict = match (hits.is_empty(), good) {
         (true, _) => Verdict::NoMatch,
         (false, true) => Verdict::Good,
@@ -156,7 +161,7 @@ fn limits(texts: &dyn ChunkTexts, query: &Query<'_>) -> Result<Limits> {
     Ok(Limits::of(ranges.collect()))
 }
 
-fn shown(hit: Rated, reader: &mut Reader<'_>) -> Hit {
+fn shown(hit: Rated, snippet: String) -> Hit {
     let document = &hit.document;
     Hit {
         chunk: hit.id,
@@ -166,7 +171,7 @@ fn shown(hit: Rated, reader: &mut Reader<'_>) -> Hit {
         also: hit.also,
         lines: hit.chunk.lines(),
         score: hit.score.value,
-        snippet: snippet::snippet(reader, hit.chunk.body()),
+        snippet,
         origin: document.origin,
         path: document.path.clone(),
         stamp: document.stamp,

@@ -33,8 +33,17 @@ pub struct Query<'a> {
     pub scope: Scope<'a>,
     /// Only code, or only prose.
     pub kind: Option<Kind>,
+    /// Whether hits come with the text around what matched.
+    pub snippets: bool,
     /// When to stop and answer with what there is.
     pub deadline: Option<Instant>,
+}
+
+impl<'a> Query<'a> {
+    /// Asks everything, as long as it takes, for hits with their snippets.
+    pub fn new(text: &'a str, limit: usize) -> Self {
+        Query { text, limit, scope: Scope::All, kind: None, snippets: true, deadline: None }
+    }
 }
 
 /// How good the best hit is.
@@ -67,7 +76,7 @@ pub struct Hit {
     pub lines: (u64, u64),
     /// Larger is better; comparable within one answer.
     pub score: f64,
-    /// At most 600 characters of its text around the rarest matched lines.
+    /// At most 600 characters of its text around the rarest matched lines, where they were asked for.
     pub snippet: String,
     /// Where the document came from.
     pub origin: Origin,

@@ -243,7 +243,7 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
     let mut reserved: usize =
         request.queries.iter().map(|query| query_line(query).len() + 40).sum();
     let mut unanswered = 0;
-    let like = Query { text: "", limit: PASSAGES, scope, kind: None, deadline: None };
+    let like = Query { scope, ..Query::new("", PASSAGES) };
     let together = context.root.store.queries(like);
     for text in &request.queries {
         let line = query_line(text);

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use quietcontext_store::{
     ChunkId, Found, Hit, Label, NewDocument, Origin, Queries, Query, Scope, StoreError, Verdict,
@@ -15,9 +14,9 @@ use crate::call::Answer;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::freshness::{self, Freshness};
+use crate::helpers;
 use crate::limits;
 use crate::render::{self, one_line, place};
-use crate::side_by_side::side_by_side;
 
 /// What one query found, as lines.
 struct Answered {
@@ -41,11 +40,11 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
         None => Scope::All,
     };
     let query = Query {
-        text: "",
-        limit: args.limit,
         scope,
         kind: args.kind,
+        snippets: args.preview,
         deadline: Some(context.deadline),
+        ..Query::new("", args.limit)
     };
     if context.root.may_have_changed() {
         freshness::sweep(context);
@@ -56,7 +55,7 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
     // Long ones take longer: begun last, one of them would keep one thread alone.
     let mut queries: Vec<(usize, &String)> = args.queries.iter().enumerate().collect();
     queries.sort_by_key(|(_, text)| Reverse(text.len()));
-    let found = side_by_side(queries.len(), *THREADS, |number| {
+    let found = helpers::together(queries.len(), |number| {
         let (asked, text) = *queries.get(number)?;
         let searched = || fresh(context, &together, &Query { text, ..query });
         let found = context.check_cancelled().and_then(|()| searched());
@@ -69,10 +68,6 @@ pub(super) fn answer(context: &Context, args: &QueryArgs) -> Result<Answer, Tool
     }
     Ok(fit(context, &blocks, args.max_bytes))
 }
-
-/// Threads that answer the queries of one call. Asking how many can run reads some files.
-static THREADS: LazyLock<usize> =
-    LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from).min(4));
 
 /// Chunks that the answer has shown, so that each is shown once.
 #[derive(Default)]

@@ -36,7 +36,7 @@ fn any_string_is_a_legal_query() {
     runner
         .run(&hostile(), |text| {
             for scope in [Scope::All, Scope::Source("a.md"), Scope::Source(&text)] {
-                let query = Query { text: &text, limit: 3, scope, kind: None, deadline: None };
+                let query = Query { scope, ..Query::new(&text, 3) };
                 let found = shelf.store.search(&query);
                 prop_assert!(found.is_ok(), "{text:?}: {found:?}");
             }

@@ -53,8 +53,7 @@ impl Shelf {
     }
 
     fn find_in(&self, text: &str, scope: Scope<'_>) -> Found {
-        let query = Query { text, limit: 10, scope, kind: None, deadline: None };
-        self.store.search(&query).unwrap()
+        self.store.search(&Query { scope, ..Query::new(text, 10) }).unwrap()
     }
 
     /// The sources of the hits, best first.

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::Shelf;
-use crate::{Kind, Query, Scope, Verdict};
+use crate::{Hit, Kind, Query, Scope, Verdict};
 
 #[test]
 fn a_small_scope_in_a_big_store_finds_its_best() {
@@ -36,13 +36,7 @@ fn kinds_are_told_apart() {
         ("valve.md", "# Valves\n\nHow to open the valve.\n"),
     ]);
     for (kind, source) in [(Kind::Code, "valve.rs"), (Kind::Prose, "valve.md")] {
-        let query = Query {
-            text: "open valve",
-            limit: 5,
-            scope: Scope::All,
-            kind: Some(kind),
-            deadline: None,
-        };
+        let query = Query { kind: Some(kind), ..Query::new("open valve", 5) };
         let hits = shelf.store.search(&query).unwrap().hits;
         assert_eq!(hits.iter().map(|hit| hit.source.as_str()).collect::<Vec<_>>(), [source]);
     }
@@ -60,15 +54,27 @@ fn text_just_stored_is_found_whether_it_is_indexed_or_not() {
 }
 
 #[test]
+fn hits_without_snippets_are_the_same_hits() {
+    let shelf = Shelf::with(&[
+        ("a.md", "# Engine\n\nThe engine turns.\n"),
+        ("b.md", "# Wheel\n\nAn engine turns it.\n"),
+    ]);
+    let ask = |snippets| {
+        let query = Query { snippets, ..Query::new("engine turns", 5) };
+        shelf.store.search(&query).unwrap().hits
+    };
+    let (with, without) = (ask(true), ask(false));
+    assert!(with.iter().all(|hit| hit.snippet.contains("engine turns")));
+    assert!(without.iter().all(|hit| hit.snippet.is_empty()));
+    let place = |hit: &Hit| (hit.chunk, hit.score.to_bits());
+    assert!(with.iter().map(place).eq(without.iter().map(place)));
+    assert_eq!(with.len(), 2);
+}
+
+#[test]
 fn a_search_that_is_late_says_what_it_left_out() {
     let shelf = Shelf::with(&[("a.md", "# Engine\n\nThe engine turns.\n")]);
-    let query = Query {
-        text: "engine",
-        limit: 5,
-        scope: Scope::All,
-        kind: None,
-        deadline: Some(Instant::now()),
-    };
+    let query = Query { deadline: Some(Instant::now()), ..Query::new("engine", 5) };
     let found = shelf.store.search(&query).unwrap();
     assert!(found.hits.is_empty());
     assert!(found.incomplete.unwrap().contains("out of time"));
@@ -99,7 +105,7 @@ fn queries_asked_together_are_answered_as_alone() {
         "scheduler tasks",
     ];
     for scope in [Scope::All, Scope::Source("docs/part-1*")] {
-        let like = Query { text: "", limit: 5, scope, kind: None, deadline: None };
+        let like = Query { scope, ..Query::new("", 5) };
         let together = shelf.store.queries(like);
         let found = std::thread::scope(|threads| {
             let asked = texts.map(|text| threads.spawn(|| together.search(text, None).unwrap()));
