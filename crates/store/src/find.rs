@@ -250,6 +250,11 @@ pub(crate) fn matching(connection: &Connection, source: &str) -> Result<Vec<Labe
 }
 
 impl Core {
+    pub(crate) fn labels(&self, source: &str) -> Result<Vec<String>> {
+        let rows = self.pool.read(|connection| matching(connection, source))?;
+        Ok(rows.into_iter().map(|row| row.label).collect())
+    }
+
     /// Searches, with what other queries of the call found out.
     pub(crate) fn search(&self, together: &Together, query: &Query<'_>) -> Result<Found> {
         let _under_way = self.courtesy.search();

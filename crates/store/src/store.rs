@@ -173,6 +173,11 @@ impl Store {
         self.core.sources()
     }
 
+    /// The labels that a source names, as [`Scope::Source`](crate::Scope::Source) has it, oldest first.
+    pub fn labels(&self, source: &str) -> Result<Vec<String>> {
+        self.core.labels(source)
+    }
+
     /// Removes for good; answers how many labels are gone. References to them answer `gone`. With
     /// everything the journal goes as well.
     pub fn purge(&self, what: Purge<'_>) -> Result<u64> {

@@ -16,6 +16,9 @@ use crate::{
     wire,
 };
 
+/// Labels that a question shows.
+const SHOWN: usize = 3;
+
 /// Removes `source`, or everything of this root, after asking.
 pub(crate) fn run(
     flags: &Flags,
@@ -25,8 +28,14 @@ pub(crate) fn run(
 ) -> Result<Exit, Problem> {
     let wired = wire::wire(flags)?;
     let root = wired.root.path.display();
+    let labels = source
+        .map(|source| wired.toolbox.with_store(&wired.root.path, |store| store.labels(source)));
+    let labels = labels.transpose()?;
+    if labels.as_ref().is_some_and(Vec::is_empty) {
+        return removed(0, source, form);
+    }
     let question = || -> Result<String, Problem> {
-        let Some(source) = source else {
+        let Some(labels) = labels else {
             let all = wired.toolbox.with_store(&wired.root.path, Store::sources)?;
             let bytes = all.iter().map(|document| document.bytes).sum();
             let count = counted(all.len() as u64, "source");
@@ -35,7 +44,7 @@ pub(crate) fn run(
                 size(bytes)
             ));
         };
-        Ok(format!("Remove {source:?} from what is stored for {root}? [y/N] "))
+        Ok(format!("Remove {} from what is stored for {root}? [y/N] ", named(&labels)))
     };
     if !yes && !confirmed(question)? {
         terminal::hint("nothing was removed");
@@ -43,6 +52,21 @@ pub(crate) fn run(
     }
     let purge = source.map_or(Purge::All, Purge::Source);
     let count = wired.toolbox.with_store(&wired.root.path, |store| store.purge(purge))?;
+    removed(count, source, form)
+}
+
+/// Labels as a question has them: all that a source names goes, which may be more than was meant.
+fn named(labels: &[String]) -> String {
+    let shown = labels.iter().take(SHOWN).map(|label| format!("{label:?}"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    match labels.len() {
+        1 => shown,
+        count if count <= SHOWN => format!("{count} sources ({shown})"),
+        count => format!("{count} sources ({shown}, …)"),
+    }
+}
+
+fn removed(count: u64, source: Option<&str>, form: Form) -> Result<Exit, Problem> {
     let text = match (form, count) {
         (Form::Json, count) => format!("{}\n", json!({ "removed": count })),
         (Form::Text, 0) => "nothing to remove\n".to_owned(),

@@ -34,6 +34,12 @@ fn nothing_is_purged_without_a_yes() {
         assert!(!done && shown.contains("nothing was removed"), "{answer:?}: {shown}");
         assert_eq!(kept(), 2, "{answer:?}");
     }
+    // A part of a path names more than one, and what is not there needs no answer.
+    let (shown, done) = at_a_terminal(&world, &["purge", "o"], "n\n");
+    assert!(!done && shown.contains(r#"Remove 2 sources ("one.md", "two.md") from"#), "{shown}");
+    let nothing = world.run(&["purge", "three.md"]);
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(0), "nothing to remove\n"));
+    assert_eq!(kept(), 2);
     let (shown, done) = at_a_terminal(&world, &["purge", "one.md"], "y\n");
     assert!(done && shown.contains("one.md") && shown.contains("removed 1 source"), "{shown}");
     assert_eq!(kept(), 1);
