@@ -77,7 +77,7 @@ pub use error::StoreError;
 pub use growing::Growing;
 pub use ids::{ChunkId, ChunkRange, DocumentId, Last, Location, Span};
 pub use journal::Journal;
-pub use search::{Found, Hit, Query, Scope, Verdict};
+pub use search::{Found, Hit, Query, SNIPPET_CHARS, Scope, Verdict};
 pub use store::{Expired, Purge, Queries, Retention, Store, StoreOptions};
 pub use text::clean;
 pub use writer::Writer;

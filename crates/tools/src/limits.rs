@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use quietcontext_store::SNIPPET_CHARS;
+
 /// One row of the limits table, for documentation and tests.
 #[derive(Debug)]
 pub struct Limit {
@@ -29,8 +31,6 @@ pub(crate) const SMALLEST_BYTES: usize = 256;
 pub(crate) const DIGEST_BYTES: usize = 1_500;
 /// Text of an error answer, in bytes.
 pub(crate) const ERROR_BYTES: usize = 512;
-/// Preview of one result, in characters.
-pub(crate) const PREVIEW_CHARS: usize = 600;
 /// Lines of it where nothing matched well.
 pub(crate) const WEAK_LINES: usize = 4;
 /// Programs of at least this many bytes are remembered.
@@ -108,7 +108,7 @@ pub static LIMITS: &[Limit] = &[
     },
     Limit {
         what: "preview of a result",
-        value: PREVIEW_CHARS as u64,
+        value: SNIPPET_CHARS as u64,
         unit: "characters",
         why: "holds the matched lines",
     },

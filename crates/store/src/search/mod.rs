@@ -64,6 +64,7 @@ pub(crate) use beginnings::Beginnings;
 pub(crate) use expand::{Expander, FastBuild};
 pub(crate) use memory::Memory;
 pub(crate) use sketch::{Sketch, Sketcher};
+pub use snippet::SNIPPET_CHARS;
 pub(crate) use tables::{
     PACE, Rows, SCHEMA, Vocabulary, index, merge_all, merge_some, merge_step, unindex,
 };

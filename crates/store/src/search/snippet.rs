@@ -5,12 +5,12 @@ use std::ops::Range;
 use super::features::Reader;
 use super::fold::fold;
 
-/// The most characters of a preview.
-const MAX_CHARACTERS: usize = 600;
+/// The most characters of a [`Hit::snippet`](crate::Hit::snippet).
+pub const SNIPPET_CHARS: usize = 600;
 
-/// At most 600 characters of a text around the lines that matter most to the reader.
+/// At most [`SNIPPET_CHARS`] of a text around the lines that matter most to the reader.
 pub(super) fn snippet(reader: &mut Reader<'_>, body: &str) -> String {
-    if body.chars().count() <= MAX_CHARACTERS {
+    if body.chars().count() <= SNIPPET_CHARS {
         return body.trim_end().to_owned();
     }
     let lines: Vec<&str> = body.split_inclusive('\n').collect();
@@ -26,7 +26,7 @@ pub(super) fn snippet(reader: &mut Reader<'_>, body: &str) -> String {
     // What matters stands in the upper part of it: what follows a match says more than what led to it.
     let chosen = equals.get(equals.len() * 2 / 3).map_or(0..0, |window| (*window).clone());
     let chosen = lines.get(chosen).unwrap_or_default().concat();
-    if chosen.chars().count() <= MAX_CHARACTERS {
+    if chosen.chars().count() <= SNIPPET_CHARS {
         return chosen.trim_end().to_owned();
     }
     stretch(reader, &chosen)
@@ -37,7 +37,7 @@ fn windows(sizes: &[usize]) -> Vec<Range<usize>> {
     let mut windows = Vec::with_capacity(sizes.len());
     let (mut end, mut size) = (0, 0);
     for start in 0..sizes.len() {
-        while end < sizes.len() && (size + sizes[end] <= MAX_CHARACTERS || end == start) {
+        while end < sizes.len() && (size + sizes[end] <= SNIPPET_CHARS || end == start) {
             size += sizes[end];
             end += 1;
         }
@@ -51,9 +51,9 @@ fn windows(sizes: &[usize]) -> Vec<Range<usize>> {
 fn stretch(reader: &mut Reader<'_>, line: &str) -> String {
     let starts: Vec<usize> = line.char_indices().map(|(at, _)| at).collect();
     let mut choice = (f64::MIN, "");
-    for first in (0..starts.len()).step_by(MAX_CHARACTERS / 4) {
+    for first in (0..starts.len()).step_by(SNIPPET_CHARS / 4) {
         let from = starts.get(first).copied().unwrap_or(0);
-        let to = starts.get(first + MAX_CHARACTERS).copied().unwrap_or(line.len());
+        let to = starts.get(first + SNIPPET_CHARS).copied().unwrap_or(line.len());
         let piece = line.get(from..to).unwrap_or_default();
         let worth = reader.line_worth(piece, &fold(piece));
         if worth > choice.0 {

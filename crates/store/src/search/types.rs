@@ -76,7 +76,7 @@ pub struct Hit {
     pub lines: (u64, u64),
     /// Larger is better; comparable within one answer.
     pub score: f64,
-    /// At most 600 characters of its text around the rarest matched lines, where they were asked for.
+    /// At most [`SNIPPET_CHARS`](crate::SNIPPET_CHARS) of its text around the rarest matched lines, where they were asked for.
     pub snippet: String,
     /// Where the document came from.
     pub origin: Origin,

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use quietcontext_exec::{Input, Program, Run, RunRequest, Streams};
 use quietcontext_store::{DocumentId, Label, Query, Scope, StoreError};
@@ -17,6 +17,7 @@ use crate::document;
 use crate::error::ToolError;
 use crate::execute::{self, draft};
 use crate::freshness;
+use crate::helpers;
 use crate::record;
 use crate::render::{self, counted, one_line};
 use crate::root::{check_root, working_directory};
@@ -45,7 +46,7 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
     let names = names(&request.commands);
     let total = request.commands.len();
     let done = AtomicUsize::new(0);
-    let store = |index: usize, run| {
+    let second = |index: usize, run| {
         let name = names.get(index).map_or("", String::as_str);
         let command = request.commands.get(index).map_or("", |one| one.command.as_str());
         let outcome = stored(context, run, (name, command), &number);
@@ -53,7 +54,7 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
         context.progress(done as f64, Some(total as f64), name);
         outcome
     };
-    let run = |index| {
+    let first = |index| {
         let command = request.commands.get(index)?;
         if context.late() || context.cancel.is_cancelled() {
             return None;
@@ -61,9 +62,9 @@ pub(crate) fn batch(context: &Context, request: Request) -> Result<Answer, ToolE
         let run = run(context, command, &cwd);
         // What takes long to store is stored by as many as run.
         let small = run.as_ref().is_ok_and(|run| !document::is_big(run));
-        Some(if small { Step::Left(run) } else { Step::Done(store(index, run)) })
+        Some(if small { Step::Left(run) } else { Step::Done(second(index, run)) })
     };
-    let outcomes = in_two_steps(total, request.concurrency, run, store);
+    let outcomes = in_two_steps(total, request.concurrency, first, second);
     context.check_cancelled()?;
     let entries: Vec<Entry> = names
         .into_iter()
@@ -245,22 +246,20 @@ fn push_passages(context: &Context, draft: &mut Draft, request: &Request, entrie
     let mut unanswered = 0;
     let like = Query { scope, ..Query::new("", PASSAGES) };
     let together = context.root.store.queries(like);
-    for text in &request.queries {
+    let found = helpers::together(request.queries.len(), |number| {
+        let text = request.queries.get(number).map_or("", String::as_str);
+        // What was run is searched even when the deadline has passed: its answer is due now.
+        let deadline = context.deadline.max(Instant::now() + Duration::from_secs(2));
+        fresh(context, &together, &Query { text, deadline: Some(deadline), ..like })
+    });
+    for (text, found) in request.queries.iter().zip(found) {
         let line = query_line(text);
         reserved = reserved.saturating_sub(line.len() + 40);
         if !draft.line(&line) {
             unanswered += 1;
             continue;
         }
-        let query = Query {
-            text,
-            // What was run is searched even when the deadline has passed: its answer is due now.
-            deadline: Some(
-                context.deadline.max(std::time::Instant::now() + Duration::from_secs(2)),
-            ),
-            ..like
-        };
-        let found = match fresh(context, &together, &query) {
+        let found = match found {
             Ok(found) => found,
             Err(error) => {
                 draft.line(&one_line(&error.to_string()));

@@ -189,15 +189,12 @@ fn slips(read_as: &[(String, Vec<String>)]) -> Option<String> {
 /// Words of one query of which it is said that they were taken for slips.
 const SLIPS: usize = 3;
 
-/// The result line of a hit, and its preview: at most 600 characters, ended by a line end. Of what is
-/// no good match a few lines are enough to see that.
+/// The result line of a hit, and its preview. Of what is no good match a few lines are enough to see that.
 pub(crate) fn hit_lines(hit: &Hit, verdict: Verdict) -> (String, String) {
     let place = place(&hit.title, &hit.source, hit.lines, &hit.also);
     let lines = if verdict == Verdict::Weak { limits::WEAK_LINES } else { usize::MAX };
     let shown: usize = hit.snippet.split_inclusive('\n').take(lines).map(str::len).sum();
     let preview = hit.snippet.get(..shown).unwrap_or_default();
-    let beyond = preview.char_indices().nth(limits::PREVIEW_CHARS).map(|(at, _)| at);
-    let preview = preview.get(..beyond.unwrap_or(shown)).unwrap_or_default();
     (format!("[r:{}] {place}", hit.chunk), preview.to_owned())
 }
 
