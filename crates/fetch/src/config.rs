@@ -2,13 +2,14 @@
 
 use std::{
     fmt,
-    net::{Ipv4Addr, Ipv6Addr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
     time::Duration,
 };
 
 use url::{Host, Url};
 
 use crate::OutboundProxy;
+use crate::guard::{Class, Reach, classify};
 
 /// Everything a [`crate::Fetcher`] needs to know; comes from the user's configuration only.
 #[derive(Debug, Clone, Default)]
@@ -120,6 +121,17 @@ impl HostPort {
     /// Whether the host is a name, not an address.
     pub fn is_name(&self) -> bool {
         matches!(self.host, Host::Domain(_))
+    }
+
+    /// What it is, if it is an address that nobody may be allowed to reach.
+    pub fn out_of_reach(&self) -> Option<Class> {
+        let address = match self.host {
+            Host::Domain(_) => return None,
+            Host::Ipv4(address) => IpAddr::V4(address),
+            Host::Ipv6(address) => IpAddr::V6(address),
+        };
+        let class = classify(address);
+        (class.reach() == Reach::Never).then_some(class)
     }
 
     /// The port.

@@ -36,7 +36,7 @@ mod tls;
 pub use client::Fetcher;
 pub use config::{FetchConfig, HostPort, Limits, Mode};
 pub use error::{FetchError, Step};
-pub use guard::parse_url;
+pub use guard::{Class, parse_url};
 pub use html::{Markdown, html_to_markdown};
 pub use page::{Outcome, Page, PageKind, Request, Validators};
 pub use relay::OutboundProxy;

@@ -1,5 +1,7 @@
 //! `allow` and `disallow`: the user's own list of hosts.
 
+use anyhow::anyhow;
+
 use crate::{
     config::Flags,
     network::{Allowed, Entry, Hosts, Reach},
@@ -10,6 +12,16 @@ use crate::{
 /// Puts hosts on the list.
 pub(crate) fn allow(flags: &Flags, hosts: &[String]) -> Result<Exit, Problem> {
     let hosts = parse(hosts)?;
+    for hosts in &hosts {
+        if let Hosts::One(host) = hosts
+            && let Some(what) = host.out_of_reach()
+        {
+            return Err(Problem::usage(anyhow!(
+                "{host} is {}: nobody can allow it",
+                what.describe()
+            )));
+        }
+    }
     let wired = wire::wire(flags)?;
     for hosts in hosts {
         let entry = |refused| Entry { hosts: hosts.clone(), refused };

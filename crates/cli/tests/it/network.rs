@@ -75,6 +75,14 @@ fn what_is_no_host_is_told_and_nothing_is_written() {
             "a.example:99999",
             "quietcontext: \"a.example:99999\" must be HOST, HOST:PORT or *.DOMAIN\n",
         ),
+        (
+            "169.254.169.254:80",
+            "quietcontext: 169.254.169.254:80 is a cloud metadata address: nobody can allow it\n",
+        ),
+        (
+            "[::ffff:a9fe:1]",
+            "quietcontext: [::ffff:a9fe:1]:443 is a link-local address: nobody can allow it\n",
+        ),
     ] {
         let outcome = world.run(&["allow", "good.example", host]);
         assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(2), wanted), "{host}");
@@ -347,7 +355,7 @@ fn a_program_reaches_what_is_allowed_and_a_refusal_says_what_the_user_can_do() {
         let answer = server.shell("curl -sS -m 60 http://169.254.169.254/").text;
         assert!(answer.contains("169.254.169.254:80 is a cloud metadata address"), "{answer}");
         assert!(!answer.contains("quietcontext allow 169"), "{answer}");
-        world.run(&["allow", "169.254.169.254:80"]);
+        write(&world.path("home/.config/quietcontext/allowed"), "169.254.169.254:80\n");
     }
 }
 

@@ -58,16 +58,6 @@ pub(super) async fn dial(
     connect(&addresses, target.port(), limits.connect).await
 }
 
-/// Why an address is refused whatever the user allows: to say that it may be allowed would be untrue.
-pub(super) fn never(target: &HostPort) -> Option<Why> {
-    let class = match target.host() {
-        Host::Ipv4(address) => class_of(IpAddr::V4(*address)),
-        Host::Ipv6(address) => class_of(IpAddr::V6(*address)),
-        Host::Domain(_) => return None,
-    };
-    (!Permit::Named.covers(class)).then_some(Why::Address(class))
-}
-
 /// Tries one address after the other; the time is for all of them.
 async fn connect(
     addresses: &[IpAddr],

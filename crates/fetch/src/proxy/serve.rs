@@ -112,7 +112,7 @@ impl Service {
         // A policy that fails allows nothing.
         let permit = permit.unwrap_or(Permit::No);
         let outcome = if permit == Permit::No {
-            let why = dial::never(target).unwrap_or(Why::NotAllowed);
+            let why = target.out_of_reach().map_or(Why::NotAllowed, Why::Address);
             Err(NoConnection::Denied(Denial { target: target.clone(), why }))
         } else {
             dial::dial(target, permit, self.resolver.as_ref(), &self.limits).await
