@@ -181,6 +181,9 @@ fn a_tool_is_asked_where_it_reaches_nothing_and_once() {
     if no_box(&world) {
         return;
     }
+    if world.work().starts_with("/tmp") {
+        return skip("the build folder lies beneath /tmp, which a box has one of its own of");
+    }
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     write(&world.work().join("secret"), "in the workspace");
