@@ -6,8 +6,13 @@ use std::hash::{Hash as _, Hasher as _};
 
 use quietcontext_store::{ChunkId, Observer};
 
-use crate::budget::{clip, cut, cut_front};
+use crate::budget::{clip, cut_front};
+use crate::render::grouped;
 use crate::salient::{Class, Salience};
+
+mod ends;
+
+use ends::{Ends, Shown};
 
 /// Longest line of a digest, in bytes.
 const LINE_BYTES: usize = 240;
@@ -39,20 +44,15 @@ struct Telling {
 struct Chosen {
     number: u64,
     line: String,
-    /// It stands for others that say the same.
-    counted: bool,
+    /// How many say the same, if others do.
+    times: Option<u32>,
 }
 
 /// Sees every line of an output once and keeps what a digest may need; memory stays flat.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     salience: Salience,
-    /// Bytes of first lines, and of last lines, worth keeping.
-    keep: usize,
-    head: Vec<(u64, String)>,
-    head_bytes: usize,
-    tail: VecDeque<(u64, String)>,
-    tail_bytes: usize,
+    ends: Ends,
     first: Vec<Telling>,
     last: VecDeque<Telling>,
     /// The last line said that its message follows.
@@ -73,11 +73,7 @@ impl Gathered {
     pub(crate) fn new(bytes: usize, salience: &Salience) -> Self {
         Self {
             salience: salience.clone(),
-            keep: bytes,
-            head: Vec::new(),
-            head_bytes: 0,
-            tail: VecDeque::new(),
-            tail_bytes: 0,
+            ends: Ends::new(bytes),
             first: Vec::new(),
             last: VecDeque::new(),
             announced: false,
@@ -93,7 +89,9 @@ impl Gathered {
     ///
     /// `chunk` gives the chunk of a line, so that each telling line carries its reference.
     pub(crate) fn render(&self, room: usize, chunk: impl Fn(u64) -> Option<ChunkId>) -> String {
-        if let Some(whole) = self.whole(room) {
+        if self.bytes <= room as u64
+            && let Some(whole) = self.ends.whole(self.lines, room)
+        {
             return whole;
         }
         // What failed is worth more than how it began, most of all where room is short.
@@ -104,10 +102,9 @@ impl Gathered {
         let rest = room.saturating_sub(taken + 2 * "…\n".len());
         // A clipped end tells less than nothing beside them.
         let least = if telling.is_empty() { 16 } else { WORTH_BYTES };
-        let head = take(self.head.iter(), rest * 2 / 5, least);
-        let head_taken: usize = head.iter().map(|(_, line)| line.len() + 1).sum();
-        let mut tail = take(self.tail.iter().rev(), rest - head_taken, least);
-        tail.reverse();
+        let head = self.ends.first(rest * 2 / 5, least);
+        let head_taken: usize = head.iter().map(|shown| shown.line.len() + 1).sum();
+        let tail = self.ends.last(rest - head_taken, least);
         let mut text = join(&head, &telling, &tail);
         // Of a last line that was cut the end tells more than its middle.
         let spare = room.saturating_sub(text.len() + "…\n".len());
@@ -138,20 +135,6 @@ impl Gathered {
         candidates
     }
 
-    /// All lines, when they fit.
-    fn whole(&self, room: usize) -> Option<String> {
-        let all = self.head.len() as u64 == self.lines;
-        if !all || self.bytes > room as u64 || self.head.iter().any(|(_, l)| l.len() > LINE_BYTES) {
-            return None;
-        }
-        let mut text = String::new();
-        for (_, line) in &self.head {
-            text.push_str(line);
-            text.push('\n');
-        }
-        (text.len() <= room).then_some(text)
-    }
-
     /// The telling lines that fit, best class first, then in their order.
     fn choose(&self, room: usize, chunk: &impl Fn(u64) -> Option<ChunkId>) -> Vec<Chosen> {
         let candidates = self.candidates();
@@ -162,10 +145,8 @@ impl Gathered {
         let mut chosen = Vec::new();
         for (_, telling) in candidates {
             let place = chunk(telling.number).map(|id| format!("[r:{id}] ")).unwrap_or_default();
-            let times = match self.repeats.get(&telling.key) {
-                Some(times @ 2..) => format!(" (×{times})"),
-                _ => String::new(),
-            };
+            let repeats = self.repeats.get(&telling.key).copied().filter(|times| *times > 1);
+            let times = repeats.map_or_else(String::new, |times| said(times.into()));
             let text = plain(&telling.text);
             let head = format!("{place}L{}: ", telling.number);
             let verdict = matches!(telling.class, Class::Summary | Class::Passed);
@@ -178,7 +159,7 @@ impl Gathered {
             let line = format!("{head}{}{times}", clip(text, most));
             if line.len() < left {
                 left -= line.len() + 1;
-                chosen.push(Chosen { number: telling.number, line, counted: !times.is_empty() });
+                chosen.push(Chosen { number: telling.number, line, times: repeats });
             }
         }
         chosen.sort_by_key(|chosen| chosen.number);
@@ -195,11 +176,7 @@ impl Observer for Gathered {
         }
         self.current = number;
         self.lines += 1;
-        if self.head_bytes < self.keep {
-            self.head_bytes += text.len().min(LINE_BYTES) + 1;
-            self.head.push((number, clip(text, KEPT_BYTES)));
-        }
-        self.push_tail(number, text);
+        self.ends.push(number, text);
         let announced = self.announced && !text.trim().is_empty();
         self.announced &= !announced;
         let class = self.salience.class(text);
@@ -215,22 +192,6 @@ impl Observer for Gathered {
 }
 
 impl Gathered {
-    /// Keeps the last lines; the buffer of the line that goes is used for the one that comes, so that
-    /// ten million lines cost no allocation each.
-    fn push_tail(&mut self, number: u64, text: &str) {
-        let mut line = String::new();
-        while self.tail_bytes > self.keep
-            && let Some((_, oldest)) = self.tail.pop_front()
-        {
-            self.tail_bytes -= oldest.len().min(LINE_BYTES) + 1;
-            line = oldest;
-        }
-        line.clear();
-        line.push_str(cut(text, KEPT_BYTES));
-        self.tail_bytes += line.len().min(LINE_BYTES) + 1;
-        self.tail.push_back((number, line));
-    }
-
     /// Counts a message; whether it has been said before.
     fn known(&mut self, key: u64) -> bool {
         if let Some(times) = self.repeats.get_mut(&key) {
@@ -300,6 +261,11 @@ fn ranks(candidates: &[&Telling]) -> Vec<u64> {
     candidates.iter().enumerate().map(rank).collect()
 }
 
+/// How often a line came.
+fn said(times: u64) -> String {
+    format!(" (×{})", grouped(times))
+}
+
 /// A line without the ornaments around it.
 fn plain(text: &str) -> &str {
     let bare = text.trim_matches(|c: char| c.is_whitespace() || "=─⎯_".contains(c));
@@ -322,46 +288,29 @@ fn key(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// Lines from the front of `lines` that fit `room`.
-/// Of the first one at least `least` bytes, or none.
-fn take<'a>(
-    lines: impl Iterator<Item = &'a (u64, String)>,
-    room: usize,
-    least: usize,
-) -> Vec<(u64, String)> {
-    let mut left = room;
-    let mut taken = Vec::new();
-    for (number, line) in lines {
-        let line = clip(line, LINE_BYTES);
-        if line.len() + 1 > left {
-            if taken.is_empty() && left > least {
-                taken.push((*number, clip(&line, left - 1)));
-            }
-            break;
-        }
-        left -= line.len() + 1;
-        taken.push((*number, line));
-    }
-    taken
-}
-
-/// The three parts in order; a telling line that an end shows already is left out unless it says how
+/// The three parts in order; a telling line that an end shows already is left out unless it alone says how
 /// often it came. Gaps are marked.
-fn join(head: &[(u64, String)], telling: &[Chosen], tail: &[(u64, String)]) -> String {
-    let head_end = head.last().map_or(0, |(number, _)| *number);
-    let tail_start = tail.first().map_or(u64::MAX, |(number, _)| *number);
+fn join(head: &[Shown], telling: &[Chosen], tail: &[Shown]) -> String {
+    let head_end = head.last().map_or(0, |shown| shown.last);
+    let tail_start = tail.first().map_or(u64::MAX, |shown| shown.first);
     let mut text = String::new();
     let mut at = head_end;
     let push = |text: &mut String, line: &str| {
         text.push_str(line);
         text.push('\n');
     };
-    for (_, line) in head {
-        push(&mut text, line);
+    for shown in head {
+        push(&mut text, &shown.line);
     }
     let hidden = |number: u64| number > head_end && number < tail_start;
-    let between: Vec<_> =
-        telling.iter().filter(|chosen| chosen.counted || hidden(chosen.number)).collect();
+    let counted = |number: u64, times: u32| {
+        head.iter().chain(tail).any(|shown| shown.counts(number, times.into()))
+    };
+    let tells = |chosen: &&Chosen| {
+        let more = |times| !counted(chosen.number, times);
+        hidden(chosen.number) || chosen.times.is_some_and(more)
+    };
+    let between: Vec<_> = telling.iter().filter(tells).collect();
     if !between.is_empty() {
         push(&mut text, "…");
         for chosen in between {
@@ -369,12 +318,12 @@ fn join(head: &[(u64, String)], telling: &[Chosen], tail: &[(u64, String)]) -> S
             at = at.max(chosen.number);
         }
     }
-    let rest: Vec<_> = tail.iter().filter(|(number, _)| *number > head_end).collect();
-    if rest.first().is_some_and(|(number, _)| *number > at + 1) {
+    let rest: Vec<_> = tail.iter().filter(|shown| shown.first > head_end).collect();
+    if rest.first().is_some_and(|shown| shown.first > at + 1) {
         push(&mut text, "…");
     }
-    for (_, line) in rest {
-        push(&mut text, line);
+    for shown in rest {
+        push(&mut text, &shown.line);
     }
     text
 }
