@@ -1,9 +1,11 @@
 //! Threads that wait to help with short work: to begin one for each call takes longer than a query does.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex, PoisonError};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder};
+
+use crate::side_by_side::Tasks;
 
 /// More do not help: what they would share is the store.
 const MOST: usize = 4;
@@ -16,6 +18,10 @@ static HELPERS: LazyLock<Helpers> = LazyLock::new(|| {
 /// are processors, the calling one among them; others only where they are free at once. For work of
 /// milliseconds: what runs programs or waits has threads of its own.
 pub(crate) fn together<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    if count < 2 {
+        // Most calls need no help, so most processes begin no helpers.
+        return (0..count).map(work).collect();
+    }
     HELPERS.share(count, work)
 }
 
@@ -35,25 +41,13 @@ impl Helpers {
     }
 
     fn share<T: Send>(&self, count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-        let next = AtomicUsize::new(0);
-        let answers = Mutex::new((0..count).map(|_| None).collect::<Vec<Option<T>>>());
-        let take = || {
-            while let number = next.fetch_add(1, Ordering::Relaxed)
-                && number < count
-            {
-                let answer = work(number);
-                let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
-                if let Some(place) = answers.get_mut(number) {
-                    *place = Some(answer);
-                }
-            }
-        };
-        let take = &take;
+        let tasks = Tasks::new(count);
+        let take = || tasks.take(|number| Some(work(number)));
         match &self.pool {
             Some(pool) => pool.in_place_scope(|scope| {
                 for _ in 1..self.threads.min(count) {
                     let Some(helper) = self.free() else { break };
-                    scope.spawn(move |_| {
+                    scope.spawn(|_| {
                         let _helper = helper;
                         take();
                     });
@@ -62,8 +56,7 @@ impl Helpers {
             }),
             None => take(),
         }
-        let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-        answers.into_iter().flatten().collect()
+        tasks.answers().into_iter().flatten().collect()
     }
 
     /// One of them, unless all are busy: then work would wait for that of other calls.

@@ -2,6 +2,44 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
+
+/// Numbered tasks, of which any number of threads take the next one.
+pub(crate) struct Tasks<T> {
+    count: usize,
+    next: AtomicUsize,
+    answers: Mutex<Vec<Option<T>>>,
+}
+
+impl<T> Tasks<T> {
+    pub(crate) fn new(count: usize) -> Self {
+        let answers = Mutex::new((0..count).map(|_| None).collect());
+        Tasks { count, next: AtomicUsize::new(0), answers }
+    }
+
+    /// Does tasks until none is left, or until `work` answers `None`.
+    pub(crate) fn take(&self, work: impl Fn(usize) -> Option<T>) {
+        while let number = self.next.fetch_add(1, Ordering::Relaxed)
+            && number < self.count
+            && let Some(answer) = work(number)
+        {
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            put(&mut answers, number, answer);
+        }
+    }
+
+    /// What each came to, by number.
+    pub(crate) fn answers(self) -> Vec<Option<T>> {
+        self.answers.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Puts an answer in its place.
+fn put<T>(answers: &mut [Option<T>], number: usize, answer: T) {
+    if let Some(place) = answers.get_mut(number) {
+        *place = Some(answer);
+    }
+}
 
 /// Calls `work` with each number below `count`, by so many threads (the calling one among them). What it
 /// answers, by number; `None` where there is no answer. A thread whose work answers `None` takes no more.
@@ -10,40 +48,18 @@ fn side_by_side<T: Send>(
     threads: usize,
     work: impl Fn(usize) -> Option<T> + Sync,
 ) -> Vec<Option<T>> {
-    let next = AtomicUsize::new(0);
-    let some = || {
-        let mut answers = Vec::new();
-        while let number = next.fetch_add(1, Ordering::Relaxed)
-            && number < count
-            && let Some(answer) = work(number)
-        {
-            answers.push((number, answer));
-        }
-        answers
-    };
-    let found = std::thread::scope(|scope| {
+    let tasks = Tasks::new(count);
+    std::thread::scope(|scope| {
+        let some = || tasks.take(&work);
         let others: Vec<_> = (1..threads.min(count)).map(|_| scope.spawn(some)).collect();
-        let mut found = some();
+        some();
         for other in others {
-            match other.join() {
-                Ok(more) => found.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
+            if let Err(panic) = other.join() {
+                std::panic::resume_unwind(panic);
             }
         }
-        found
     });
-    let mut answers: Vec<Option<T>> = (0..count).map(|_| None).collect();
-    put(&mut answers, found);
-    answers
-}
-
-/// Puts each answer in its place.
-fn put<T>(answers: &mut [Option<T>], found: Vec<(usize, T)>) {
-    for (number, answer) in found {
-        if let Some(place) = answers.get_mut(number) {
-            *place = Some(answer);
-        }
-    }
+    tasks.answers()
 }
 
 /// What the first step of two has come to.
@@ -84,7 +100,11 @@ pub(crate) fn in_two_steps<M: Send, T: Send>(
         drop(hand);
         let mut answers: Vec<Option<T>> = firsts.into_iter().map(Option::flatten).collect();
         match second.join() {
-            Ok(more) => put(&mut answers, more),
+            Ok(more) => {
+                for (number, answer) in more {
+                    put(&mut answers, number, answer);
+                }
+            }
             Err(panic) => std::panic::resume_unwind(panic),
         }
         answers
