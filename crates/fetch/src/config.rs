@@ -2,14 +2,14 @@
 
 use std::{
     fmt,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    net::{Ipv4Addr, Ipv6Addr},
     time::Duration,
 };
 
 use url::{Host, Url};
 
 use crate::OutboundProxy;
-use crate::guard::{Class, Reach, classify};
+use crate::guard::{Class, Reach, classify, literal};
 
 /// Everything a [`crate::Fetcher`] needs to know; comes from the user's configuration only.
 #[derive(Debug, Clone, Default)]
@@ -125,12 +125,7 @@ impl HostPort {
 
     /// What it is, if it is an address that nobody may be allowed to reach.
     pub fn out_of_reach(&self) -> Option<Class> {
-        let address = match self.host {
-            Host::Domain(_) => return None,
-            Host::Ipv4(address) => IpAddr::V4(address),
-            Host::Ipv6(address) => IpAddr::V6(address),
-        };
-        let class = classify(address);
+        let class = classify(literal(&self.host)?);
         (class.reach() == Reach::Never).then_some(class)
     }
 

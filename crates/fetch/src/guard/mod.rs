@@ -60,6 +60,15 @@ fn what(error: ParseError) -> &'static str {
     }
 }
 
+/// The address that stands in place of a name.
+pub(crate) fn literal<S>(host: &Host<S>) -> Option<IpAddr> {
+    match host {
+        Host::Domain(_) => None,
+        Host::Ipv4(address) => Some(IpAddr::V4(*address)),
+        Host::Ipv6(address) => Some(IpAddr::V6(*address)),
+    }
+}
+
 /// Host and port of one hop, and whether the operator named exactly these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
@@ -81,12 +90,7 @@ impl Target {
         };
         let named = config.allow.iter().any(|entry: &HostPort| entry.names(&host, port));
         let target = Self { host: host.to_owned(), port, named };
-        let literal = match host {
-            Host::Domain(_) => None,
-            Host::Ipv4(address) => Some(IpAddr::V4(address)),
-            Host::Ipv6(address) => Some(IpAddr::V6(address)),
-        };
-        if let Some(address) = literal {
+        if let Some(address) = literal(&host) {
             target.check_address(address)?;
         }
         if config.mode == Mode::Allowlist && !named {
