@@ -54,8 +54,8 @@ impl Ends {
         self.tail.push_back(kept);
     }
 
-    /// Each of `lines` lines as it came, if all were kept, none is cut and they take at most `room` bytes.
-    pub(super) fn whole(&self, lines: u64, room: usize) -> Option<String> {
+    /// Each of `lines` lines as it came, if all were kept and none is cut.
+    pub(super) fn whole(&self, lines: u64) -> Option<String> {
         let kept: u64 = self.head.iter().map(|kept| kept.times).sum();
         if kept != lines || self.head.iter().any(|kept| kept.text.len() > LINE_BYTES) {
             return None;
@@ -65,9 +65,6 @@ impl Ends {
             for _ in 0..kept.times {
                 text.push_str(&kept.text);
                 text.push('\n');
-                if text.len() > room {
-                    return None;
-                }
             }
         }
         Some(text)
@@ -80,8 +77,8 @@ impl Ends {
 
     /// The same of the last lines, in their order.
     pub(super) fn last(&self, room: usize, least: usize) -> Vec<Shown> {
-        let from_behind = |kept: &Kept| kept.shown().into_iter().rev().collect::<Vec<_>>();
-        let mut taken = take(self.tail.iter().rev().flat_map(from_behind), room, least);
+        let from_behind = self.tail.iter().rev().flat_map(|kept| kept.shown().into_iter().rev());
+        let mut taken = take(from_behind, room, least);
         taken.reverse();
         taken
     }

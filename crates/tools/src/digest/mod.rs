@@ -90,7 +90,7 @@ impl Gathered {
     /// `chunk` gives the chunk of a line, so that each telling line carries its reference.
     pub(crate) fn render(&self, room: usize, chunk: impl Fn(u64) -> Option<ChunkId>) -> String {
         if self.bytes <= room as u64
-            && let Some(whole) = self.ends.whole(self.lines, room)
+            && let Some(whole) = self.ends.whole(self.lines)
         {
             return whole;
         }
